@@ -164,6 +164,13 @@ def test_the_watchdog(tmp_path, code, ended):
     assert answer.ended == ended and not answer.facts
 
 
+def test_what_is_named():
+    files = {"in/concat:in/b.png": b"", "in/b.png": b""}
+    for words in (["--vf", "null,lut3d=in/a.cube"], ["--post-vf=lut3d=in/a.cube"]):
+        named = tracing._named(Case([*WORDS, "in/concat:in/b.png", *words], files))
+        assert {"in/a.cube", "in/concat:in/b.png"} < named and "in/b.png" not in named
+
+
 @pytest.mark.parametrize(
     "code, found",
     [("open('in/b.png')", "b.png"), ("open('../beside')", "beside"),

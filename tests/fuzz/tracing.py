@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from fuzz.case import Case
@@ -84,12 +85,15 @@ def _temporary(path: str, rest: str) -> bool:
 
 
 def _named(case: Case) -> set[str]:
-    """Return the files that the command's words name, themselves or by their folder."""
-    words = {os.path.normpath(word) for word in case.words}
+    """Return the files that the command's words name, themselves, as filters or by their folder."""
+    filters = [word for before, word in pairwise(("", *case.words))
+               if {before, word.partition("=")[0]} & {"--vf", "--post-vf"}]  # fmt: skip
+    parts = [part for word in filters for part in re.split("[=:,]", word) if part]
+    words = {os.path.normpath(one) for one in (*case.words, *parts)}
     if case.words[0] == "job" or {"--plan", "--pairs"} & set(case.words):
         return set(case.files)
-    return {name for name in case.files
-            if name in words or str(Path(name).parent) in words or name == case.stdin}  # fmt: skip
+    return words | {name for name in case.files
+                    if str(Path(name).parent) in words or name == case.stdin}  # fmt: skip
 
 
 def _roots() -> tuple[str, ...]:
