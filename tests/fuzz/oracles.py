@@ -100,6 +100,7 @@ def said(run: Outcome) -> Iterator[str]:
         return  # a table, or the report of a result that goes to standard output
     for line in lines:
         is_notice = line.startswith("in/") and ": " in line
+        is_notice |= line.startswith("pairs: ") and "--pairs" in run.case.words
         if not (is_notice or line.startswith(("error: ", "warning: ", '{"'))):
             yield f"a line that is not ours: {line[:200]!r}"
             return

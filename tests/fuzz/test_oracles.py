@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -70,6 +71,13 @@ def test_an_end_that_is_not_documented(ran, planted):
 )  # fmt: skip
 def test_lines_of_error(ran, code, err):
     assert "said" in named(ran(code, err))
+
+
+def test_a_notice_about_all_pairs(ran):
+    line = b"pairs: 2 workers on cpu share 4 pairs\n"
+    assert "said" in named(ran(0, line))
+    pairs = ["score", "--pairs", "in/list.csv", "--workers", "2"]
+    assert "said" not in named(ran(0, line, words=pairs))
 
 
 @pytest.mark.parametrize("text", ["\x1b[31m", "\r", "\x9b", "\u202e", "\u2028", "\x7f"])
@@ -169,6 +177,14 @@ def test_what_is_named():
     for words in (["--vf", "null,lut3d=in/a.cube"], ["--post-vf=lut3d=in/a.cube"]):
         named = tracing._named(Case([*WORDS, "in/concat:in/b.png", *words], files))
         assert {"in/a.cube", "in/concat:in/b.png"} < named and "in/b.png" not in named
+
+
+@pytest.mark.parametrize("workers", [True, False])
+def test_a_worker_is_no_stranger(tmp_path, workers):
+    name = "".join(f"\\x{byte:02x}" for byte in os.fsencode(sys.executable))
+    log = f'1 execve("{name}", [], 0x1) = 0\n' * 2
+    case = Case([*WORDS, *(["--workers", "2"] if workers else [])], {})
+    assert bool(list(tracing.judged(log, case, tmp_path))) is not workers
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,9 @@ def judged(log: str, case: Case, folder: Path) -> Iterator[str]:
         if call in ("socket", "connect", "bind", "sendto"):
             yield f"{call}({rest[:100]}"
         elif call == "execve":
-            if started and not rest.rstrip().endswith("= -1 ENOENT (No such file or directory)"):
+            failed = rest.rstrip().endswith("= -1 ENOENT (No such file or directory)")
+            worker = "--workers" in case.words and name in (sys.executable, *command()[:1])
+            if started and not failed and not worker:
                 yield f"it starts {name!r}"
             started = True
         elif name and not _allowed(name, rest, case, folder):
