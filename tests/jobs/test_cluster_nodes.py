@@ -297,3 +297,26 @@ def test_the_images_of_a_folder_and_their_psfs(nodes, tmp_path, monkeypatch):
         assert far == here
         assert len(far) == 5
     assert not list(Path(tempfile.gettempdir()).glob(f"snellen-{machine()}-*"))
+
+
+def test_two_folders_and_two_films_are_scored(nodes, tmp_path):
+    """A worker is killed; scores, their table and their order are those of one process."""
+    draw = np.random.default_rng(6)
+    for which in "ab":
+        (tmp_path / which).mkdir()
+        for number in range(24):
+            samples = draw.integers(0, 256, (96, 96), np.uint8)
+            Image.fromarray(samples).save(tmp_path / which / f"{number:02}.png")
+        options = {**KEYS, "crf": "20" if which == "a" else "40"}
+        make(tmp_path / f"{which}.mkv", frames=60, size=(96, 72), options=options)
+    for kind in ("", ".mkv"):
+        pair = [tmp_path / f"{which}{kind}" for which in "ab"]
+        scoring = ["score", *pair, "--metrics", "mad,psnr", "--device", "cpu", "--no-config"]
+        driver = drive(nodes, *scoring, "--csv", tmp_path / f"far{kind}.csv")
+        os.kill(until(tasks)[0], signal.SIGKILL)
+        said = driver.communicate()[1]
+        assert driver.returncode == 0, said
+        assert command(*scoring, "--csv", tmp_path / f"here{kind}.csv") == 0
+        here, far = ((tmp_path / f"{one}{kind}.csv").read_text() for one in ("here", "far"))
+        assert far == here
+        assert len(far.splitlines()) == (61 if kind else 25)
