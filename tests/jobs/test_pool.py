@@ -117,6 +117,25 @@ def test_a_system_that_lets_no_process_begin(tmp_path, monkeypatch):
         pool.submit(Doing(0, tmp_path / "0"))
 
 
+def test_a_system_that_lets_no_thread_begin(tmp_path, monkeypatch):
+    """As where it counts threads as processes: the process that has begun is ended."""
+    begun, begin = [], subprocess.Popen
+
+    def noted(*words, **how):
+        begun.append(begin(*words, **how))
+        return begun[-1]
+
+    refusal = RuntimeError("can't start new thread")
+    monkeypatch.setattr("snellen.jobs.worker_process.subprocess.Popen", noted)
+    monkeypatch.setattr("snellen.jobs.worker_process.Thread.start", Mock(side_effect=refusal))
+    with (
+        Pool(["cpu"] * 2, 1, Silent()) as pool,
+        pytest.raises(SnellenError, match="no worker can be started: can't start new thread"),
+    ):
+        pool.submit(Doing(0, tmp_path / "0"))
+    assert [one.returncode for one in begun] == [-signal.SIGKILL]
+
+
 class Played:
     """A worker whose tickets end at once: those of `killers` kill it."""
 

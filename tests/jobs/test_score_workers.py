@@ -17,9 +17,10 @@ from snellen import score_files
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
 from snellen.frames.still import Still, write
 from snellen.jobs import ScoreJob, cluster_task, score_parts
-from snellen.jobs.events import Silent
+from snellen.jobs.events import Collected, Silent
 from snellen.jobs.executors import in_order
 from snellen.jobs.pool import Pool
+from snellen.jobs.score_run import ScoreRun
 from snellen.jobs.tickets import Worker
 from support.cli import run as command
 from support.fake_ray import fake_ray
@@ -245,6 +246,17 @@ def test_what_cannot_be_shared_is_scored_by_one_process(clips, backwards, option
     found = score_files(*clips, device="cpu", metrics="mad", workers=2, events=heard, **options)
     assert not backwards and found.table.rows
     assert len(heard.notices) == 1 and why in heard.notices[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_scored_by_one_process(clips, tmp_path):
+    """Whoever opened it to count its frames would leave nothing for the workers."""
+    pipe, heard = tmp_path / "pipe.mp4", Heard()
+    os.mkfifo(pipe)
+    for pair in ((pipe, clips[1]), (clips[0], pipe)):
+        job = ScoreJob(reference=pair[0], distorted=pair[1], workers=2)
+        assert not score_parts.are_shared(ScoreRun(job, Collected(heard)))
+    assert heard.notices == ["one process scores them: a pipe can be read once"] * 2
 
 
 def test_short_films_are_scored_by_one_process(films, backwards):

@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import av
+import numpy as np
 import pytest
 
 from fuzz.case import Case
@@ -159,14 +160,16 @@ def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
         assert found.missing(0, ()) == missing
 
 
-def test_frames_that_were_erased_from_a_program_stream(tmp_path):
+@pytest.mark.parametrize("suffix", ["mpg", "vob"])  # with packs of MPEG-1 and of MPEG-2
+def test_frames_that_were_erased_from_a_program_stream(tmp_path, suffix):
     """Its packets have lengths, but no counters; a gap in time alone may be one between films."""
-    path = film(tmp_path / "a.mpg", frames=99, codec="mpeg2video", options={"b": "1M"})
+    path = film(tmp_path / f"a.{suffix}", frames=99, codec="mpeg2video", options={"b": "1M"})
     data = path.read_bytes()
     packs = [n for n in range(0, len(data), 2048) if data[n : n + 4] == b"\0\0\1\xba"]
     begin, end = packs[len(packs) // 2], packs[len(packs) // 2 + 9]
+    shift = 0 if suffix == "vob" else 40  # before packs of MPEG-1 there may be zeros
     for harmed in (
-        data[:begin] + bytes(end - begin) + data[end:],
+        data[: begin - shift] + bytes(end - begin) + data[end - shift :],
         data[: begin + 30] + bytes(end - begin - 60) + data[end - 30 :],
         data[: begin + 99] + data[end + 700 :],
     ):
@@ -219,6 +222,24 @@ def test_a_program_stream_with_stuffed_bytes_and_a_pause_is_whole(tmp_path):
                 times=[n + 9 * (n > 20) for n in range(40)])  # fmt: skip
     assert bytes(16) + b"\1" in path.read_bytes()
     assert read(path) == (40, ())
+
+
+def test_video_cds_that_were_joined_are_whole(tmp_path):
+    """They have zeros between their packets."""
+    rate, path, data = "1150000", tmp_path / "a.mpg", b""
+    options = {"b": rate, "minrate": rate, "maxrate": rate, "bufsize": "327680"}
+    for late in (0, 140):
+        with av.open(str(path), "w", format="vcd") as out:
+            stream = out.add_stream("mpeg1video", rate=25, options=options)
+            stream.width, stream.height, stream.codec_context.bit_rate = 352, 288, int(rate)
+            for number in range(late, late + 30):
+                frame = av.VideoFrame.from_ndarray(np.full((432, 352), 128, np.uint8), "yuv420p")
+                frame.pts = number
+                out.mux(stream.encode(frame))
+            out.mux(stream.encode())
+        data += path.read_bytes()
+    path.write_bytes(data)
+    assert read(path) == (60, ())
 
 
 def _without_start_code(data, at):

@@ -174,6 +174,8 @@ def are_shared(run: ScoreRun) -> bool:
     why = None
     if PIPE in (job.reference, job.distorted):
         why = "standard input can be read once"
+    elif job.reference.is_fifo() or job.distorted.is_fifo():
+        why = "a pipe can be read once"
     elif job.temporal:
         why = "`temporal` needs all frames at once"
     elif job.clip.start is not None and job.clip.frames is not None:

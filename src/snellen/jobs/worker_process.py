@@ -64,7 +64,7 @@ class WorkerProcess:
     Raises
     ------
     SnellenError
-        The system lets no process begin.
+        The system lets no process begin, or no thread that reads what it says.
     """
 
     def __init__(self, device: str, threads: int, messages: SimpleQueue[Any]) -> None:
@@ -78,10 +78,15 @@ class WorkerProcess:
         except OSError as error:
             reason = error.strerror or error
             raise SnellenError(f"no worker can be started: {reason}") from error
+        self._reader = Thread(target=self._read, args=(messages,), daemon=True)
+        try:
+            self._reader.start()
+        except RuntimeError as error:  # the system lets no thread begin either
+            with self._popen, self._errors:
+                self._popen.kill()
+            raise SnellenError(f"no worker can be started: {error}") from error
         self._send(json.dumps(sys.path).encode() + b"\n")
         self._send(framed(pickle.dumps((device, threads))))
-        self._reader = Thread(target=self._read, args=(messages,), daemon=True)
-        self._reader.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
         try:

@@ -93,12 +93,12 @@ class Gaps:
 
     def search(self, path: Path) -> None:
         """Find out where an MPEG stream was harmed: only around gaps in time."""
-        if not self._gaps:
+        if not self._gaps or not (self._numbered or self._packed):
             return
         with suppress(OSError), BufferedReader(raw(path)) as file:
             if self._packed:
                 self._torn += [(a, b) for at, to, a, b in self._spans if mpeg.erased(file, at, to)]
-            elif self._numbered:
+            else:
                 self._search_numbered(file)
         self._spans = []
 

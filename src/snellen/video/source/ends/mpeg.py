@@ -34,6 +34,8 @@ _VIDEO = 0xE0
 """First of the 16 numbers of video streams in a program stream."""
 _ERASED = re.compile(rb"\0{16}[^\0\1]")
 """Zeros in a packet of video that do not end in a start code."""
+_PADDING = re.compile(rb"\0+(?=\0\0\x01\xba[\x20-\x2f])")
+"""Zeros before a pack of MPEG-1."""
 
 
 def transport(file: BinaryIO, size: int) -> str | None:
@@ -176,8 +178,9 @@ def program(file: BinaryIO, size: int) -> str | None:
 def erased(file: BinaryIO, first: int, last: int) -> bool:
     """Return whether a program stream is harmed between two positions where packets begin.
 
-    Packets follow one another without bytes between them. Video has no more zeros than a start code
-    does, unless an encoder stuffs some before one, to reach a bit rate.
+    Packets follow one another without bytes between them, but for the zeros before packs of MPEG-1
+    that a Video CD has. Video has no more zeros than a start code does, unless an encoder stuffs
+    some before one, to reach a bit rate.
     """
     end = min(last - first, _REGION)
     file.seek(first)
@@ -193,6 +196,8 @@ def erased(file: BinaryIO, first: int, last: int) -> bool:
         if code[3] & 0xF0 == _VIDEO and _ERASED.search(data, at, at + length):
             return True
         at += length
+        if (padding := _PADDING.match(data, at)) is not None:
+            at = padding.end()
     return end < at and end == last - first
 
 
