@@ -27,7 +27,7 @@ from snellen.jobs import (
 )
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Silent
-from snellen.jobs.film_workers import planned
+from snellen.jobs.executors import planned
 from support import lut
 from support.video.clips import make, read
 

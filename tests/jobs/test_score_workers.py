@@ -51,8 +51,8 @@ class Backwards:
 
     slots = 3
 
-    def __init__(self, meter=None):
-        self.tickets, self.meter = [], meter
+    def __init__(self, devices, meter):
+        self.devices, self.tickets, self.meter = devices, [], meter
 
     def submit(self, ticket):
         self.tickets.append(pickle.dumps(ticket))
@@ -74,7 +74,7 @@ def backwards(monkeypatch):
 
     @contextmanager
     def executor(how, devices, subject, unit, work, events, meter=None):
-        made.append(Backwards(meter))
+        made.append(Backwards(devices, meter))
         yield made[-1]
 
     monkeypatch.setattr(score_parts, "executor", executor)
@@ -267,20 +267,35 @@ def test_short_films_are_scored_by_one_process(films, backwards):
 @pytest.mark.parametrize(
     ("options", "said"),
     [({"workers": 0}, "workers"), ({"workers": 2, "cluster": "local"}, "workers"),
-     ({"cluster": 3}, "cluster"), ({"workers": 2, "profile": True}, "profile")],
+     ({"cluster": 3}, "cluster"), ({"device": "cpu,cpu"}, "device"),
+     ({"workers": 2, "profile": True}, "profile")],
 )  # fmt: skip
 def test_what_is_refused(folders, options, said):
-    with pytest.raises(InputError) as caught:
-        score_files(*folders, device="cpu", **options)
+    with pytest.raises((DeviceError, InputError)) as caught:
+        score_files(*folders, **{"device": "cpu"} | options)
     assert caught.value.parameter == said
 
 
-def test_one_pair_of_images_has_one_worker(folders):
+def test_two_images_have_one_worker(folders, backwards):
+    """As they have of upscale: so a setting for all commands does not stop them."""
     files = [folder / "a.png" for folder in folders]
-    with pytest.raises(InputError, match="got workers with an image; it is for videos and folders"):
-        score_files(*files, device="cpu", workers=2)
-    with pytest.raises(DeviceError, match="each once"):
-        score_files(*folders, device="cpu,cpu")
+    alone = score_files(*files, device="cpu")
+    assert score_files(*files, device="cpu", workers=2).table == alone.table
+    assert score_files(*files, device="cpu", cluster="auto").table == alone.table
+    assert not backwards
+
+
+def test_several_gpus_have_a_worker_each(folders, backwards, monkeypatch):
+    asked = []
+
+    def planned(device, workers):
+        asked.append((device, workers))
+        return tuple(device.split(","))
+
+    monkeypatch.setattr(score_parts, "planned", planned)
+    shared = score_files(*folders, device=["cuda:0", "cuda:1"])  # here they are the CPU
+    assert shared.table == score_files(*folders, device="cpu").table
+    assert asked[0] == ("cuda:0,cuda:1", None) and backwards[0].devices == ("cuda:0", "cuda:1")
 
 
 def test_a_job_with_workers_is_json():

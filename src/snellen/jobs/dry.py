@@ -17,9 +17,10 @@ from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Collected, Events, listening
+from snellen.jobs.executors import share
 from snellen.jobs.fallback import chosen
 from snellen.jobs.files import protected
-from snellen.jobs.film_workers import share, sharing
+from snellen.jobs.film_workers import sharing
 from snellen.jobs.first_use import announced
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.job_workers import devices_of

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Protocol
 
+from snellen.cpu.threads import available
+from snellen.gpu import device as gpus
 from snellen.jobs.events import Events, notify
-from snellen.jobs.film_workers import share
 from snellen.video.messages import counted
 
 if TYPE_CHECKING:
@@ -45,13 +47,33 @@ class Shared(Protocol):
     def threads(self) -> int | None: ...  # noqa: D102
 
 
+def planned(device: str, workers: int | None) -> tuple[str, ...]:
+    """Return the device of each worker of a job.
+
+    Raises
+    ------
+    DeviceError
+        A device cannot be used.
+    """
+    names = gpus.names(device)
+    if workers is None and len(names) == 1 and names[0] != gpus.ALL:
+        return (device,)
+    found = gpus.several(device)
+    return tuple(islice(cycle(found), workers or len(found)))
+
+
+def share(workers: tuple[str, ...]) -> int:
+    """Return the CPU threads of each worker."""
+    return max(1, available() // len(workers))
+
+
 @contextmanager
 def executor(
     how: Shared,
     devices: tuple[str, ...],
     subject: str,
     unit: str,
-    work: str,
+    work: str | None,
     events: Events,
     meter: Meter | None = None,
 ) -> Iterator[Executor]:
@@ -65,8 +87,10 @@ def executor(
         Of each process, where there is no cluster.
     subject : str
         What the notice is about.
-    unit, work : str
-        What a ticket is, in the singular, and what all are: "file", "3 files".
+    unit : str
+        What a ticket is, in the singular.
+    work : str, optional
+        What the notice says that processes share.
     events : Events
         Receives notices and warnings.
     meter : Meter, optional
@@ -85,7 +109,8 @@ def executor(
 
     with Pool(devices, share(devices), events, meter) as pool:
         where = ", ".join(dict.fromkeys(devices))
-        notify(events, subject, f"{counted(len(devices), 'worker')} on {where} share {work}")
+        what = "" if work is None else f" share {work}"
+        notify(events, subject, f"{counted(len(devices), 'worker')} on {where}{what}")
         yield pool
 
 

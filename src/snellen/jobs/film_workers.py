@@ -6,34 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import cycle, islice
 from typing import TYPE_CHECKING, Protocol
 
-from snellen.cpu.threads import available
-from snellen.gpu import device as devices
-from snellen.jobs.events import Events, notify
-from snellen.video.messages import counted
+from snellen.jobs.events import Events
+from snellen.jobs.executors import executor, planned
 
 if TYPE_CHECKING:
-    from snellen.jobs.cluster import Cluster
-    from snellen.jobs.pool import Pool
+    from snellen.jobs.executors import Executor, Shared
     from snellen.jobs.tickets import FilmJob, FilmTicket, Making
     from snellen.video.media import MediaInfo
     from snellen.video.progress import Meter
     from snellen.video.segments.film import Workers
     from snellen.video.segments.values import Record, SegmentTask
 
-    class WorkedJob(FilmJob, Protocol):
+    class WorkedJob(FilmJob, Shared, Protocol):
         """What is needed of a job, to share its segments."""
-
-        @property
-        def device(self) -> str: ...  # noqa: D102
-        @property
-        def workers(self) -> int | None: ...  # noqa: D102
-        @property
-        def cluster(self) -> str | None: ...  # noqa: D102
-        @property
-        def threads(self) -> int | None: ...  # noqa: D102
 
 
 class FilmWorkers:
@@ -41,11 +28,12 @@ class FilmWorkers:
 
     Parameters
     ----------
-    pool : Pool
+    pool : Executor
+        A Pool.
     film : FilmTicket
     """
 
-    def __init__(self, pool: Pool, film: FilmTicket) -> None:
+    def __init__(self, pool: Executor, film: FilmTicket) -> None:
         self._pool, self._film = pool, film
 
     @property
@@ -70,11 +58,12 @@ class FilmCluster:
 
     Parameters
     ----------
-    cluster : Cluster
+    cluster : Executor
+        A Cluster.
     film : FilmTicket
     """
 
-    def __init__(self, cluster: Cluster, film: FilmTicket) -> None:
+    def __init__(self, cluster: Executor, film: FilmTicket) -> None:
         self._cluster, self._film = cluster, film
         self._tasks: dict[int, SegmentTask] = {}
 
@@ -114,37 +103,15 @@ def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> W
     events : Events
         Receives notices and warnings.
     """
-    if job.cluster is not None:
-        return partial(_far, job.cluster, job, make, growth, events)
-    if len(planned(job.device, job.workers)) < 2:
+    if job.cluster is None and len(planned(job.device, job.workers)) < 2:
         return None
     return partial(_opened, job, make, growth, events)
-
-
-def planned(device: str, workers: int | None) -> tuple[str, ...]:
-    """Return the device of each worker of a job.
-
-    Raises
-    ------
-    DeviceError
-        A device cannot be used.
-    """
-    names = devices.names(device)
-    if workers is None and len(names) == 1 and names[0] != devices.ALL:
-        return (device,)
-    found = devices.several(device)
-    return tuple(islice(cycle(found), workers or len(found)))
 
 
 def sharing(job: WorkedJob, name: str) -> tuple[str, ...]:
     """Return the device of each worker of a job, whose prepared step is on the device `name`."""
     found = planned(job.device, job.workers)
     return ("cpu",) * len(found) if name == "cpu" else found  # also where a GPU failed
-
-
-def share(workers: tuple[str, ...]) -> int:
-    """Return the CPU threads of each worker."""
-    return max(1, available() // len(workers))
 
 
 @contextmanager
@@ -157,33 +124,11 @@ def _opened(
     given: MediaInfo,
     bits: int | None,
     meter: Meter,
-) -> Iterator[FilmWorkers]:
-    from snellen.jobs.pool import Pool
+) -> Iterator[FilmWorkers | FilmCluster]:
     from snellen.jobs.tickets import FilmTicket
 
-    found = sharing(job, name)
-    with Pool(found, share(found), events, meter) as pool:
-        where = ", ".join(dict.fromkeys(found))
-        notify(events, given.name, f"{counted(len(found), 'worker')} on {where}")
-        yield FilmWorkers(pool, FilmTicket(make, job, given, bits, growth))
-
-
-@contextmanager
-def _far(
-    address: str,
-    job: WorkedJob,
-    make: Making,
-    growth: int,
-    events: Events,
-    name: str,
-    given: MediaInfo,
-    bits: int | None,
-    meter: Meter,
-) -> Iterator[FilmCluster]:
-    from snellen.jobs.cluster import Cluster
-    from snellen.jobs.tickets import FilmTicket
-
-    with Cluster(address, job.device, job.threads, events, meter) as cluster:
-        room = counted(cluster.room, "segment")
-        notify(events, given.name, f"a cluster of Ray: {room} at once, each with {cluster.needs}")
-        yield FilmCluster(cluster, FilmTicket(make, job, given, bits, growth))
+    is_far = job.cluster is not None
+    devices = () if is_far else sharing(job, name)
+    with executor(job, devices, given.name, "segment", None, events, meter) as runs:
+        film = FilmTicket(make, job, given, bits, growth)
+        yield FilmCluster(runs, film) if is_far else FilmWorkers(runs, film)

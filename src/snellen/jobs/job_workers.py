@@ -16,9 +16,8 @@ from snellen.frames.remote import Remote
 from snellen.jobs import folders
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Progress
-from snellen.jobs.executors import Executor, Shared, executor
+from snellen.jobs.executors import Executor, Shared, executor, planned
 from snellen.jobs.files import AnyJob, written_by
-from snellen.jobs.film_workers import planned
 from snellen.jobs.job_ticket import FileJob, Finished, JobTicket, Made, ShippedJob, first, named
 from snellen.jobs.shareable import shareable
 from snellen.jobs.upscale import UpscaleJob

@@ -19,8 +19,7 @@ from snellen.frames.brief import Brief
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
 from snellen.jobs.execute import run
-from snellen.jobs.executors import Executor, executor, in_order
-from snellen.jobs.film_workers import planned
+from snellen.jobs.executors import Executor, executor, in_order, planned
 from snellen.jobs.options import check_workers
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.tickets import Ticket, Worker
@@ -172,11 +171,12 @@ def score_pairs(
     events : Events, optional
         Receives progress in pairs, warnings and notices.
     workers : int, optional
-        Processes; None: one, or one for each GPU.
+        Processes; None: as the first job has it, else one, or one for each GPU.
     total : int, optional
         How many jobs there are, for progress.
     cluster : str, optional
-        The cluster of Ray that scores them instead, as of `upscale_file`. All nodes see the files
+        The cluster of Ray that scores them instead, as of `upscale_file`; None: as the first job
+        has it, if there are no `workers`. All nodes see the files
         under the same names.
 
     Yields
@@ -198,6 +198,8 @@ def score_pairs(
     first = next(left, None)
     if first is None:
         return
+    if workers is None and cluster is None:
+        workers, cluster = first.workers, first.cluster
     devices = () if cluster is not None else planned(first.device, workers)
     several = len(devices) != 1
     how = replace(first, workers=None, cluster=cluster)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
 FILM_ONLY = ("offset", "align", "start", "duration", "deinterlace", "interlaced", "ivtc", "decoder",
              "temporal")  # fmt: skip
-MANY_ONLY = ("every", "frames", "workers", "cluster")
+MANY_ONLY = ("every", "frames")
 SHORTEST = 34
 """Frames of ST-MAD at least: its slices through time are scored as pictures are."""
 
@@ -98,7 +98,7 @@ class ScoreJob(Job):
     for each shares the pairs."""
     workers: int | None = None
     """Processes that share the pairs of two folders, or the frames of two videos; None: one, or of
-    folders one for each of several GPUs."""
+    folders one for each of several GPUs. Two images have one."""
     cluster: str | None = None
     """The cluster of Ray that scores these instead; None: this machine. All nodes see the files
     under the same names."""
@@ -231,8 +231,7 @@ class ScoreJob(Job):
         """Return whether a parameter differs from its default."""
         if name in ("start", "duration", "frames"):
             return getattr(self.clip, name) is not None
-        plain = {"offset": 0, "align": False, "every": 1, "decoder": "auto", "temporal": False,
-                 "workers": None, "cluster": None}  # fmt: skip
+        plain = {"offset": 0, "align": False, "every": 1, "decoder": "auto", "temporal": False}
         if name in plain:
             return bool(getattr(self, name) != plain[name])
         return bool(getattr(self.clip, name) != getattr(Clip(), name))

@@ -111,7 +111,7 @@ def score_files(
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
     workers : int, optional
         Processes that share the pairs of two folders, or the frames of two videos; None: one, or
-        of folders one for each of several GPUs. On a GPU they share it. Results are those of one
+        of folders one for each of several GPUs. Two images have one. Results are those of one
         process; a worker that fails gives its part back, with a warning. Each decodes both videos
         up to the end of its part, so that workers help where scoring takes longer than decoding.
         One process scores what cannot be shared, and a notice says why: standard input,

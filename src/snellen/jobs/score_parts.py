@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, SnellenError
 from snellen.frames import limits
 from snellen.jobs.events import Collected, Progress, Silent, notify
-from snellen.jobs.executors import executor, in_order
-from snellen.jobs.film_workers import planned
+from snellen.jobs.executors import executor, in_order, planned
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_run import Numbered, ScoreRun, score_frames, score_pictures
