@@ -12,8 +12,9 @@ from snellen.errors import InputError
 from snellen.jobs.deblur import psf_targets
 from snellen.jobs.inputs import is_image
 from snellen.jobs.options import VideoOptions, device_list, paths, rate, seconds
-from snellen.jobs.planning import expanded, plan
+from snellen.jobs.planning import plan
 from snellen.jobs.positions import Region
+from snellen.jobs.search import expanded
 from snellen.video.clip import Clip
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from snellen.errors import InputError, OutputError
 from snellen.jobs import folders, naming
-from snellen.jobs.planning import expanded, file_target, plan
+from snellen.jobs.planning import file_target, plan
+from snellen.jobs.search import expanded
 from snellen.jobs.sizes import wanted
 from support.video.clips import make
 

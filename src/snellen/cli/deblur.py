@@ -158,7 +158,7 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     it is complete, and one for each output.
     """
     from snellen.jobs.naming import SHARP
-    from snellen.jobs.planning import expanded
+    from snellen.jobs.search import expanded
 
     if parts_of_a_plan(inputs, options):
         with report_of(options) as report:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from snellen.errors import InputError
 from snellen.frames import values
 from snellen.frames.protection import place
 from snellen.frames.remote import Remote
-from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image, is_picture
+from snellen.jobs.inputs import PIPE, is_picture
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path
-from snellen.jobs.patterns import matching
+from snellen.jobs.search import Found, search
 from snellen.jobs.sequence import film, is_there
 
 Spot = Callable[..., tuple[str, str]]
@@ -44,17 +44,6 @@ class Plan:
     """Folders that cannot be read, and inputs that would become one file."""
     several: bool = False
     """Whether more than one file was asked for, or a folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """An input."""
-
-    path: Path
-    folder: Path | None = None
-    """The folder that was named and that it is in; None: it was named itself."""
-    target: Path = PIPE
-    """What it becomes."""
 
 
 def plan(
@@ -116,12 +105,12 @@ def plan(
                 f"got `fps` with `{'recursive' if recursive else 'burst'}`", parameter="fps"
             )
         return _one(film(inputs, output, word, into), skip_existing)
-    found, failed = _found(inputs, recursive, output)
+    found, failed = search(inputs, recursive, output)
     if together:
         if recursive:
             raise InputError("got `recursive` with `burst`", parameter="recursive")
         return _burst(found, output, word, skip_existing)
-    once: dict[tuple[str, str], _Found] = {}
+    once: dict[tuple[str, str], Found] = {}
     spot = _spots()
     for one in found:
         once.setdefault(spot(one.path), one)
@@ -143,23 +132,6 @@ def plan(
         (*failed, *((one.path, error) for one, error in clashes.items())),
         several,
     )  # fmt: skip
-
-
-def expanded(inputs: Sequence[Path]) -> list[Path]:
-    """Return the inputs, folders replaced by the videos and images in them, sorted by name.
-
-    A typed pattern is replaced by what matches it.
-
-    Raises
-    ------
-    InputError
-        A folder that cannot be read, or is without video and image; a pattern that nothing matches,
-        an address, or no input at all.
-    """
-    found, failed = _found(inputs, False, None)
-    for _, error in failed:
-        raise error
-    return [one.path for one in found]
 
 
 def file_target(source: Path, target: File | None, word: Word, sequence: bool = False) -> Path:
@@ -188,7 +160,7 @@ def file_target(source: Path, target: File | None, word: Word, sequence: bool = 
     return _into(goal, source) if into or goal.is_dir() else goal
 
 
-def _burst(found: list[_Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:
+def _burst(found: list[Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:
     first = found[0].path
     return _one((first, beside(first, word(first)) if output is None else output), skip_existing)
 
@@ -200,7 +172,7 @@ def _one(pair: tuple[Path, Path], skip_existing: bool) -> Plan:
 
 
 def _targets(
-    found: list[_Found], output: Path | None, word: Word, several: bool, into: bool
+    found: list[Found], output: Path | None, word: Word, several: bool, into: bool
 ) -> list[Path]:
     if output is None:
         return [
@@ -228,7 +200,7 @@ def _targets(
     return [_mirrored(output, one) for one in found]
 
 
-def _mirrored(output: Path, one: _Found) -> Path:
+def _mirrored(output: Path, one: Found) -> Path:
     """Return where in the output's folder the result of an input comes."""
     inside = output if one.folder is None else output / one.path.parent.relative_to(one.folder)
     return _into(inside, one.path)
@@ -259,15 +231,15 @@ def _spots() -> Spot:
     return spot
 
 
-def _results(found: list[_Found], word: Word, spot: Spot) -> dict[_Found, str]:
+def _results(found: list[Found], word: Word, spot: Spot) -> dict[Found, str]:
     """Return the inputs that are results of others, and why they are left out.
 
     What becomes a file beside it is one of those, too, wherever this run's results come: its name
     says that a run before has made it. Links are none: what they lead to is somebody's file.
     """
     files = [one for one in found if one.path != PIPE]
-    made: dict[tuple[str, str], _Found] = {}
-    named: dict[tuple[str, str], list[_Found]] = {}
+    made: dict[tuple[str, str], Found] = {}
+    named: dict[tuple[str, str], list[Found]] = {}
     for one in files:
         made.setdefault(spot(one.target), one)
         named.setdefault(spot(one.path, one.path.stem), []).append(one)
@@ -285,9 +257,9 @@ def _results(found: list[_Found], word: Word, spot: Spot) -> dict[_Found, str]:
     return results
 
 
-def _clashes(found: list[_Found]) -> dict[_Found, InputError]:
+def _clashes(found: list[Found]) -> dict[Found, InputError]:
     """Return an error for each input that would become the same file as another one."""
-    same: dict[str, list[_Found]] = {}
+    same: dict[str, list[Found]] = {}
     for one in found:
         if one.target != PIPE:
             same.setdefault(place(one.target), []).append(one)
@@ -306,58 +278,6 @@ def _clashes(found: list[_Found]) -> dict[_Found, InputError]:
     return errors
 
 
-def _is_done(one: _Found) -> bool:
+def _is_done(one: Found) -> bool:
     """Return whether an output is there that is not the input itself."""
     return is_there(one.target) and place(one.path) != place(one.target)
-
-
-def _found(
-    inputs: Sequence[Path], recursive: bool, output: Path | None
-) -> tuple[list[_Found], list[tuple[Path, InputError]]]:
-    """Return the inputs, folders and typed patterns expanded; and folders that cannot be read."""
-    apart = None if output is None else place(output)
-    found: list[_Found] = []
-    failed: list[tuple[Path, InputError]] = []
-    for typed in inputs:
-        for path in matching(typed):
-            if not os.path.isdir(path):  # noqa: PTH112  never raises
-                found.append(_Found(path))
-                continue
-            errors: list[tuple[Path, InputError]] = []
-            inside = [_Found(one, path) for one in _walked(path, recursive, apart, errors)]
-            if not inside and not errors:
-                more = "" if recursive else "; `recursive` searches the folders in it, too"
-                raise InputError(f"{path} holds no video and no image{more}", parameter="source")
-            found += inside
-            failed += errors
-    if not found and not failed:
-        raise InputError("got no `source`; expected a file or a folder", parameter="source")
-    return found, failed
-
-
-def _walked(
-    folder: Path, recursive: bool, apart: str | None, failed: list[tuple[Path, InputError]]
-) -> Iterator[Path]:
-    """Yield videos and images of a folder by name, then those of the folders in it, by name.
-
-    What begins with a dot, links to folders and the output's folder are left out.
-    """
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        try:
-            names = sorted(entry.name for entry in os.scandir(here))
-        except OSError as error:
-            reason = error.strerror or error
-            failed.append((here, InputError(f"{here} cannot be read: {reason}")))
-            continue
-        paths = [here / name for name in names if not name.startswith(".")]
-        yield from (path for path in paths if _is_known(path) and os.path.isfile(path))  # noqa: PTH113
-        if recursive:
-            inner = [path for path in paths if os.path.isdir(path) and not path.is_symlink()]  # noqa: PTH112
-            waiting += [path for path in reversed(inner) if place(path) != apart]
-
-
-def _is_known(path: Path) -> bool:
-    """Return whether a name is that of a video or an image that is read."""
-    return path.suffix.lower() in VIDEO_SUFFIXES or is_image(path)
