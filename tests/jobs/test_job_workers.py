@@ -31,6 +31,7 @@ from snellen.jobs import (
     Clip,
     DeblurJob,
     MiaSettings,
+    ScoreJob,
     UpscaleJob,
     UpscaleResult,
     VideoOptions,
@@ -263,6 +264,17 @@ def test_a_job_that_depends_on_another_one_is_run_in_turn(tmp_path, pairs):
     ]  # fmt: skip
     free = UpscaleJob(source=tmp_path / "y.png", target=tmp_path / "z/y.png", workers=2)
     assert list(shareable(dict(enumerate([*jobs, free])))) == [0, 2]
+
+
+@pytest.mark.parametrize("target", ["x/c.png", "x/%03d.png"])
+def test_what_a_job_writes_into_a_folder_that_is_scored_before(tmp_path, target):
+    """Jobs that are no tickets follow the tickets: this one would find a picture more."""
+    score = ScoreJob(reference=tmp_path / "w", distorted=tmp_path / "x")
+    source = tmp_path / ("a.png" if target.endswith("c.png") else "a.mp4")
+    jobs = [
+        UpscaleJob(source=source, target=tmp_path / one, workers=2) for one in (target, "y/c.png")
+    ]
+    assert list(shareable({0: score, 1: jobs[0], 2: jobs[1]})) == [2]
 
 
 def test_films_of_folders_side_by_side_do_not_depend_on_each_other(tmp_path):

@@ -20,7 +20,7 @@ from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.jobs import pool as pool_module
 from snellen.jobs import stragglers
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import Pool
+from snellen.jobs.pool import TRIES, Pool
 from snellen.jobs.worker import framed
 from snellen.jobs.worker_process import MAIN
 from snellen.video.progress import Meter
@@ -220,6 +220,18 @@ def test_workers_that_run_do_what_no_further_one_can_be_started_for(played, tmp_
     assert heard.warnings == [said]
 
 
+def test_a_file_that_is_given_up_keeps_its_error_where_no_further_worker_can_be_started(
+    played, tmp_path
+):
+    played.most, played.killers = TRIES, {0}
+    with Pool(["cpu"], 1, Heard()) as pool:
+        for number in range(2):
+            pool.submit(Dispensable(number, tmp_path))
+        assert pool.wait() == 0
+        with pytest.raises(SnellenError, match="no worker can be started"):
+            pool.wait()
+
+
 def test_as_many_processes_as_tickets(tmp_path):
     """A film that goes on with its last segment does not start eight."""
     with Pool(["cpu"] * 8, 1, Silent()) as pool:
@@ -324,7 +336,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import Pool
+from snellen.jobs.pool import TRIES, Pool
 from snellen.jobs.worker import framed
 from support.tickets import Doing
 with Pool(["cpu", "cpu"], 1, Silent()) as pool:

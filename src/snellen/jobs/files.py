@@ -93,13 +93,16 @@ def read_by(job: AnyJob) -> list[File]:
         others = (job.mia.psf, job.mia.psf_start, positions)
         sources = [one for source in job.sources for one in _source(source, job)]
         return [*sources, *(one for one in others if isinstance(one, Path))]
+    return [one for named in named_by(job) for one in contents(named)]
+
+
+def named_by(job: CompareJob | ScoreJob | TrainJob) -> tuple[Path, ...]:
+    """Return the files, and folders of pictures, that a job which makes no picture reads."""
     if isinstance(job, CompareJob):
-        named = (job.reference, *job.variants)
-    elif isinstance(job, ScoreJob):
-        named = (job.reference, job.distorted)
-    else:
-        named = (job.images, *job.validate)
-    return [one for folder in named for one in contents(folder)]
+        return (job.reference, *job.variants)
+    if isinstance(job, ScoreJob):
+        return (job.reference, job.distorted)
+    return (job.images, *job.validate)
 
 
 def _source(source: Path, job: UpscaleJob | DeblurJob) -> Sequence[File]:

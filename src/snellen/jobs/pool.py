@@ -112,6 +112,7 @@ class Pool:
         SnellenError
             A ticket has failed for good.
         """
+        self._deal()
         while True:
             process, kind, value = self._message()
             number = self._number(process)
@@ -143,9 +144,9 @@ class Pool:
             else:
                 error = SnellenError(process.fate()) if kind == "gone" else value
                 result = self._replace(number, process, error)
-                self._deal()
                 if result is not None:
-                    return result
+                    return result  # and where no worker can be started the next call says so
+                self._deal()
 
     def _message(self) -> tuple[WorkerProcess, str, Any]:
         """Return the next message; until it is there, begin once more what takes long."""

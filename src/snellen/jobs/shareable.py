@@ -10,7 +10,7 @@ from pathlib import Path
 from snellen.frames import protection
 from snellen.frames.remote import Remote
 from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.files import AnyJob, read_by, written_by
+from snellen.jobs.files import AnyJob, named_by, read_by, written_by
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.job_ticket import FileJob, first
 from snellen.jobs.sequence import is_sequence, makes_film
@@ -51,7 +51,9 @@ def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
 def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
     """Return what a job reads, as keys: it depends on jobs of which `_writes` has one of them.
 
-    A key is a file; or a folder, for jobs that read or write all pictures of one by a pattern.
+    A key is a file; or a folder and what of it: "picture" joins who reads a file in it and who
+    writes a sequence of pictures there, "file" who reads all in it and who writes a file there,
+    "sequence" who reads all in it and who writes a sequence there.
     """
     files = {place(one) for one in read_by(job) if isinstance(one, Path)}
     keys = set[str]()
@@ -62,6 +64,9 @@ def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
             is_pattern = any(one in source.name for one in "*?[%") and not source.is_dir()
             folder = place(source.parent if is_pattern else source)
             keys = {f"{folder} file", f"{folder} sequence"}
+    else:
+        named = map(place, named_by(job))
+        keys = {f"{one} {what}" for one in named for what in ("file", "sequence")}
     return files | {f"{os.path.dirname(one)} picture" for one in files} | keys  # noqa: PTH120
 
 
@@ -86,6 +91,5 @@ def _is_apart(job: FileJob) -> bool:
     if job.cluster is None:
         return False
     # Its outputs come back as bytes.
-    return isinstance(job.target, Remote) or is_sequence(job.target) or not (
-        job.segments or not is_film
-    )  # fmt: skip
+    is_unreturned = isinstance(job.target, Remote) or is_sequence(job.target)
+    return is_unreturned or (is_film and not job.segments)
