@@ -26,7 +26,7 @@ from snellen.video.source.ends import (
     nut,
     ogg,
 )
-from snellen.video.source.unwrapped import remains
+from snellen.video.source.unwrapped import headerless
 
 _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
     "apng": apng.chunks,
@@ -92,7 +92,7 @@ def cut_short(path: Path, format: str, whole: bool) -> str | None:
             size = file.seek(0, 2)
             if format.startswith("mov"):
                 return mp4.boxes(file, size, whole)
-            if (harmed := remains(file, path, format)) is not None:
+            if (harmed := headerless(file, path, format)) is not None:
                 return harmed
             walk = _WALKS.get(format) if whole and not isinstance(path, Remote) else None
             return None if walk is None else walk(file, size)

@@ -12,20 +12,20 @@ _BEGINNINGS = {
     "m4v": b"\0\0\1",
     "mjpeg": b"\xff\xd8",
 }
-"""With which bytes a raw stream begins, by FFmpeg's name of it; zeros may be before them."""
+"""The bytes with which a raw stream begins, by FFmpeg's name of it; zeros may be before them."""
 _CONTAINERS = (
     ".3gp", ".asf", ".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mxf", ".nut", ".ogv", ".webm",
     ".wmv",
 )  # fmt: skip
 """Suffixes of containers that begin with a header."""
-_ZEROS = 64
-"""Bytes that are looked at."""
+_HEAD = 64
+"""Bytes at the beginning that are looked at."""
 
 
-def remains(file: BinaryIO, path: Path, format: str) -> str | None:
-    """Return a sentence if a raw stream is what FFmpeg finds in a container; None: it is not.
+def headerless(file: BinaryIO, path: Path, format: str) -> str | None:
+    """Return a sentence if FFmpeg finds a raw stream in a file named as a container; None: not.
 
-    A raw stream under the name of a container is whole if it begins as one.
+    A file that begins as a raw stream does is a whole one under another name.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ def remains(file: BinaryIO, path: Path, format: str) -> str | None:
     if beginning is None or suffix not in _CONTAINERS:
         return None
     file.seek(0)
-    head = file.read(_ZEROS)
+    head = file.read(_HEAD)
     before, found, _ = head.partition(beginning)
     if found and not before.strip(b"\0"):
         return None
     return (
-        f"it has no header of a {suffix} file, so that {format} was searched in it, without times"
+        f"it has no header of a {suffix} file: FFmpeg reads it as raw {format}, which has no times"
     )
