@@ -24,7 +24,7 @@ from snellen.jobs import (
 from snellen.jobs import cluster as cluster_module
 from snellen.jobs.cluster import Cluster
 from snellen.jobs.events import Silent
-from snellen.jobs.job_ticket import ShippedJob
+from snellen.jobs.job_ticket import JobTicket, ShippedJob
 from snellen.jobs.pair_scores import score_pairs
 from snellen.jobs.tickets import FilmTicket
 from snellen.video.progress import Meter
@@ -163,6 +163,21 @@ def test_a_first_try_takes_room_until_it_ends(install, tmp_path, monkeypatch):
         cluster._submit_again()
         assert cluster._works[second].is_doubled
         assert cluster._lost == []
+
+
+def test_some_tickets_are_never_begun_twice(install, tmp_path):
+    install({"CPU": 2.0})
+    with Cluster("local", "cpu", 1, Silent()) as cluster:
+        for _ in range(stragglers.KNOWN):
+            cluster._times.add(1.0)
+        for kind in (JobTicket, ShippedJob):
+            job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")
+            cluster.submit(kind(0, job, 1))
+            (work,) = cluster._works.values()
+            work.began = -1000.0
+            cluster._submit_again()
+            assert len(cluster._works) == (1 if kind is JobTicket else 2)
+            cluster._works.clear()
 
 
 def test_gpus_and_nodes_that_are_not_there_yet(install, tmp_path):

@@ -44,6 +44,7 @@ class _Work:
     began: float = inf
     """When there was room for it."""
     is_doubled: bool = False
+    """Whether it was submitted once more, or must not be."""
 
 
 class Cluster:
@@ -146,7 +147,8 @@ class Cluster:
 
     def submit(self, ticket: Ticket) -> None:
         """Take a ticket."""
-        self._works[self._submitted(ticket)] = _Work(ticket)
+        once = getattr(ticket, "once", False)
+        self._works[self._submitted(ticket)] = _Work(ticket, is_doubled=once)
 
     def wait(self) -> Any:
         """Return the result of the ticket that ends first.
