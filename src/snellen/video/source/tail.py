@@ -17,8 +17,8 @@ from snellen.video.ffmpeg import choose_stream, limit_size, open_input
 from snellen.video.timestamps import fraction
 
 _BACK = Fraction(1)
-"""Seconds before the frames where reading begins: times are wrong just behind that place in program
-streams."""
+"""Seconds before the frames where reading of a program stream begins: just behind that place its
+times are wrong."""
 
 
 def frames_after(
@@ -32,8 +32,9 @@ def frames_after(
         stream = choose_stream(container, what, maps)
         limit_size(stream, what)
         stream.codec_context.thread_type = "NONE"
+        back = _BACK if container.format.name == "mpeg" else Fraction(0)
         with suppress(av.FFmpegError, OSError):
-            container.seek(latest - round(_BACK / (fraction(stream.time_base) or 1)), stream=stream)
+            container.seek(latest - round(back / (fraction(stream.time_base) or 1)), stream=stream)
         with suppress(av.FFmpegError, OSError, IndexError):
             for packet in container.demux(stream):
                 if packet.size:
