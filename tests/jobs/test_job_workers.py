@@ -154,8 +154,9 @@ def test_results_come_in_order_and_no_more_tickets_are_given_than_there_are_slot
     assert not (tmp_path / "out").exists()  # as nothing came into it
 
 
-@pytest.mark.parametrize("where", ["submit", "wait"])
-def test_results_stay_where_no_worker_is_left(tmp_path, monkeypatch, where):
+@pytest.mark.parametrize("error", [SnellenError, ConnectionError])  # the latter by Ray
+@pytest.mark.parametrize("where", ["submit", "wait", "slots"])
+def test_results_stay_where_no_worker_is_left(tmp_path, monkeypatch, where, error):
     """What is not made has the error of the workers; a list of another length says nothing."""
 
     class Refused(Executor):
@@ -164,8 +165,12 @@ def test_results_stay_where_no_worker_is_left(tmp_path, monkeypatch, where):
         def _call(self, name, function, *given):
             self.count += where == name
             if self.count > 2:
-                raise SnellenError("no worker can be started")
+                raise error("no worker can be started")
             return function(*given)
+
+        @property
+        def slots(self):
+            return self._call("slots", lambda: 2)
 
         def submit(self, ticket):
             return self._call("submit", super().submit, ticket)
@@ -178,9 +183,10 @@ def test_results_stay_where_no_worker_is_left(tmp_path, monkeypatch, where):
     found = run_several(jobs, done=seen.append)
     assert [one.job for one in found] == [one.job for one in seen] == jobs
     late = sum(str(one.error).endswith("late") for one in found)
-    assert late == (1 if where == "submit" else 2)
+    assert late == {"submit": 1, "wait": 2, "slots": 0}[where]
     assert sum("no worker can be started" in str(one.error) for one in found) == 6 - late
-    assert str(found[5].error) == f"{jobs[5].source}: no worker can be started"
+    said = "" if error is SnellenError else "the system: "
+    assert str(found[5].error) == f"{jobs[5].source}: {said}no worker can be started"
 
 
 def test_an_error_of_the_callers_own_function_is_raised(tmp_path):

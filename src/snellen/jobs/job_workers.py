@@ -83,7 +83,7 @@ def by_workers(
 
 
 class _ExecutorError(Exception):
-    """No worker is left, or none can be started: `error` says why."""
+    """No worker is left, none can be started or the cluster is lost: `error` says why."""
 
     def __init__(self, error: SnellenError) -> None:
         super().__init__(error)
@@ -95,8 +95,8 @@ def _executing() -> Iterator[None]:
     """Tell an error of the executor from one of the caller's functions."""
     try:
         yield
-    except SnellenError as error:
-        raise _ExecutorError(error) from error
+    except Exception as error:  # a connection that is lost is Ray's
+        raise _ExecutorError(unexpected(error)) from error
 
 
 class _Round:
@@ -128,7 +128,7 @@ class _Round:
         with self._stack:  # folders that are empty at the end are removed
             try:
                 while waiting or running:
-                    while waiting and running < self._executor.slots:
+                    while waiting and running < self._slots():
                         running += self._submitted(waiting.popleft())
                     if running:
                         with _executing():
@@ -139,6 +139,10 @@ class _Round:
                 for number in [one for one in self._jobs if one not in self._found]:
                     self._fail(number, lost.error)
         return {number: one for number, one in self._found.items() if one is not None}
+
+    def _slots(self) -> int:
+        with _executing():
+            return self._executor.slots
 
     def _fail(self, number: int, error: SnellenError) -> None:
         job = self._jobs[number]
