@@ -232,6 +232,16 @@ def test_a_damaged_film(clips, tmp_path, backwards):
     assert alone[1][0] is IncompleteError and alone[0].summary.lost
 
 
+def test_films_of_different_sizes(clips, tmp_path, backwards):
+    small = make(tmp_path / "small.mp4", frames=30, size=(48, 40))
+    (tmp_path / "as").mkdir()
+    alone, shared = both(clips[0], small, tmp_path / "as")
+    assert alone[:4] == shared[:4] and alone[1][0] is InputError and backwards
+    backwards.clear()
+    alone, _ = same(both(clips[0], small, tmp_path, resize=True), 3, backwards)
+    assert alone[0].summary.resized and [text for _, text in alone[2] if "scaled" in str(text)]
+
+
 def test_no_frame_with_a_partner(clips, tmp_path, backwards):
     alone, shared = both(*clips, tmp_path, offset=100)
     assert alone[:2] == shared[:2] and alone[1][0] is InputError
