@@ -283,6 +283,13 @@ def test_what_a_job_writes_into_a_folder_that_is_scored_before(tmp_path, target)
     assert list(shareable({0: score, 1: jobs[0], 2: jobs[1]})) == [2]
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/63"])
+def test_what_this_process_has_open_is_made_by_it(tmp_path, name):
+    jobs = [UpscaleJob(source=one, target=tmp_path / f"{number}.png", workers=2)
+            for number, one in enumerate((name, tmp_path / "a.png"))]  # fmt: skip
+    assert list(shareable(dict(enumerate(jobs)))) == [1]
+
+
 def test_films_of_folders_side_by_side_do_not_depend_on_each_other(tmp_path):
     jobs = [
         UpscaleJob(source=tmp_path / name, target=tmp_path / f"{name}.mkv", video=FILM, workers=2)

@@ -269,6 +269,13 @@ def test_a_pipe_is_scored_by_one_process(clips, tmp_path):
     assert heard.notices == ["one process scores them: a pipe can be read once"] * 2
 
 
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "-"])
+def test_what_this_process_has_open_is_scored_by_it(clips, name):
+    """A worker has another file by that name: /dev/stdin is where its work comes from."""
+    job = ScoreJob(reference=name, distorted=clips[1], workers=2)
+    assert not score_parts.are_shared(ScoreRun(job, Collected(Silent())))
+
+
 def test_short_films_are_scored_by_one_process(films, backwards):
     assert len(score_files(films[0], films[1], device="cpu", workers=2).table.rows) == 6
     assert not backwards

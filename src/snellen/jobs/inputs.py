@@ -24,6 +24,11 @@ STANDARD_INPUT = Path("/dev/stdin")
 """Standard input as a file, where the system has one."""
 
 
+def is_own(path: Path) -> bool:
+    """Return whether a name means a file that this process alone has open, as /dev/stdin does."""
+    return path == PIPE or str(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/"))
+
+
 def standard_input() -> BinaryIO:
     """Return standard input as bytes (InputError: this process has none)."""
     stream: Any = getattr(sys.stdin, "buffer", None)

@@ -19,7 +19,7 @@ from snellen.errors import InputError, SnellenError
 from snellen.frames import limits
 from snellen.jobs.events import Collected, Progress, Silent, notify
 from snellen.jobs.executors import executor, in_order, planned
-from snellen.jobs.inputs import PIPE
+from snellen.jobs.inputs import is_own
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_run import Numbered, ScoreRun, score_frames, score_pictures
 from snellen.jobs.score_step import Method
@@ -171,7 +171,7 @@ def are_shared(run: ScoreRun) -> bool:
     if job.cluster is None and (job.workers or 1) < 2:
         return False
     why = None
-    if PIPE in (job.reference, job.distorted):
+    if is_own(job.reference) or is_own(job.distorted):
         why = "standard input can be read once"
     elif job.reference.is_fifo() or job.distorted.is_fifo():
         why = "a pipe can be read once"

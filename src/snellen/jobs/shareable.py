@@ -11,7 +11,7 @@ from snellen.frames import protection
 from snellen.frames.remote import Remote
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.files import AnyJob, named_by, read_by, written_by
-from snellen.jobs.inputs import PIPE
+from snellen.jobs.inputs import is_own
 from snellen.jobs.job_ticket import FileJob, first
 from snellen.jobs.sequence import is_sequence, makes_film
 from snellen.jobs.upscale import UpscaleJob
@@ -83,7 +83,7 @@ def _writes(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
 def _is_apart(job: FileJob) -> bool:
     """Return whether this process makes an output, or starts what does."""
     source = first(job)
-    if PIPE in (source, job.target):
+    if is_own(source) or is_own(job.target):
         return True
     is_film = makes_film(source, job.target, job.video.fps)
     if is_film and isinstance(job, UpscaleJob) and job.enhancement.deblur == AUTO:
