@@ -28,6 +28,7 @@ from snellen.jobs import (
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Silent
 from snellen.jobs.executors import planned
+from snellen.jobs.film_workers import film_workers
 from support import lut
 from support.video.clips import make, read
 
@@ -204,3 +205,14 @@ def test_a_film_that_is_deblurred_by_two_workers(tmp_path):
     assert "2 workers on cpu" in heard.notices
     assert frames(two.target) == frames(one.target)
     assert [replace(row, ms=0) for row in two.frames] == [replace(row, ms=0) for row in one.frames]
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_what_one_process_has_open_is_made_by_it(tmp_path, name):
+    heard = Heard()
+    job = UpscaleJob(source=Path(name), target=tmp_path / "o.mkv", device="cpu", workers=2)
+    assert film_workers(job, None, 4, heard) is None
+    assert heard.notices == ["this process alone has it open, and makes all segments"]
+    heard.notices.clear()
+    assert film_workers(replace(job, source=tmp_path / "a.mkv"), None, 4, heard) is not None
+    assert heard.notices == []

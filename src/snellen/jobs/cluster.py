@@ -195,13 +195,13 @@ class Cluster:
 
     def _note_beginnings(self) -> None:
         """Note when there is room for a task: nodes begin them in about their order."""
+        if self._lost:  # those that have ended take no room
+            _, self._lost = self._ray.wait(self._lost, num_returns=len(self._lost), timeout=0)
         for work in list(self._works.values())[: max(0, self.room - len(self._lost))]:
             work.began = min(work.began, now())
 
     def _submit_again(self) -> None:
         """Submit a ticket once more that takes much longer than others, where there is room."""
-        if self._lost:  # those that have ended take no room
-            _, self._lost = self._ray.wait(self._lost, num_returns=len(self._lost), timeout=0)
         once = [one for one in self._works.values() if not one.is_doubled]
         if not once or len(self._works) + len(self._lost) >= self.room:
             return

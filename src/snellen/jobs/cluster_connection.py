@@ -9,7 +9,6 @@ import socket
 import sys
 import tempfile
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -82,20 +81,11 @@ def connect(ray: ModuleType, address: str) -> None:
         with _own_signals():
             ray.init(known, **options)
     except BaseException as error:
-        _stop(ray, error)
+        with suppress(Exception):  # what a start has begun that failed ends with this process
+            ray.shutdown()
         if not isinstance(error, Exception):
             raise
         raise _no_cluster(address, quoted(error, str)) from error
-
-
-def _stop(ray: ModuleType, error: BaseException) -> None:
-    """Stop what a start that failed has begun: Ray would do so only when Python ends."""
-    with suppress(Exception):
-        ray.shutdown()
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        node: Any = frame.f_locals.get("self")  # which nothing else refers to
-        with suppress(Exception):
-            node.kill_all_processes(check_alive=False, allow_graceful=True)
 
 
 def _folder() -> Path:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, notify
 from snellen.jobs.executors import executor, planned
+from snellen.jobs.inputs import is_own
 
 if TYPE_CHECKING:
     from snellen.jobs.executors import Executor, Shared
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
     class WorkedJob(FilmJob, Shared, Protocol):
         """What is needed of a job, to share its segments."""
+
+        @property
+        def source(self) -> Path | tuple[Path, ...]: ...  # noqa: D102
 
 
 class FilmWorkers:
@@ -93,6 +98,8 @@ class FilmCluster:
 def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> Workers | None:
     """Return what opens what works on a job's segments elsewhere; None: this process does.
 
+    It does so too, and says it, for an input that no other process can open, as /dev/stdin.
+
     Parameters
     ----------
     job : UpscaleJob or DeblurJob
@@ -104,6 +111,9 @@ def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> W
         Receives notices and warnings.
     """
     if job.cluster is None and len(planned(job.device, job.workers)) < 2:
+        return None
+    if isinstance(job.source, Path) and is_own(job.source):
+        notify(events, str(job.source), "this process alone has it open, and makes all segments")
         return None
     return partial(_opened, job, make, growth, events)
 
