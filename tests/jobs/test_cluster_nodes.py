@@ -21,7 +21,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.frames.leftovers import machine
 from support.cli import run as command
 from support.video.checks import PATHS
 from support.video.clips import make, read
@@ -41,9 +40,12 @@ ENVIRONMENT = {
 class Nodes:
     """A head and two nodes that say that they have a GPU, each with a CPU; they start meanwhile."""
 
-    def __init__(self):
+    def __init__(self, temporary):
+        self.temporary = temporary
+        """Where their workers make temporary folders, and no other test does."""
+        where = {"TMPDIR": str(temporary), "RAY_TMPDIR": tempfile.gettempdir()}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.ray_nodes"], env=ENVIRONMENT, text=True,
+            [sys.executable, "-m", "support.ray_nodes"], env={**ENVIRONMENT, **where}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.count = 3
@@ -69,11 +71,11 @@ class Nodes:
 
 
 @pytest.fixture(scope="module")
-def nodes():
+def nodes(tmp_path_factory):
     """One cluster at a time on this machine: with -n these tests may be dealt to several."""
     with Path(tempfile.gettempdir(), "snellen-tests-ray.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = Nodes()
+        found = Nodes(tmp_path_factory.mktemp("nodes"))
         yield found
         found.end()
 
@@ -296,7 +298,10 @@ def test_the_images_of_a_folder_and_their_psfs(nodes, tmp_path, monkeypatch):
         )
         assert far == here
         assert len(far) == 5
-    assert not list(Path(tempfile.gettempdir()).glob(f"snellen-{machine()}-*"))
+    # What a killed worker leaves is removed by the next process that wants a temporary folder.
+    sweep = [sys.executable, "-c", "from snellen.frames import temporary; temporary.sweep()"]
+    subprocess.run(sweep, env={**ENVIRONMENT, "TMPDIR": str(nodes.temporary)}, check=True)
+    assert not list(nodes.temporary.glob("snellen-*"))
 
 
 def test_two_folders_and_two_films_are_scored(nodes, tmp_path):

@@ -192,6 +192,17 @@ def test_a_folder_that_cannot_be_read_stops_no_other(tree, monkeypatch):
     assert folder == Path("in/z") and "in/z cannot be read: Permission denied" in str(error)
 
 
+def test_a_link_to_nothing_stops_no_other(tree):
+    Path("in/c.png").symlink_to("nowhere.png")
+    Path("in/c.txt").symlink_to("nowhere.txt")
+    found = plan([Path("in")], None, large)
+    assert [source.name for source, _ in found.pairs] == ["a.mkv", "b.png", "l.png"]
+    ((link, error),) = found.failed
+    assert (
+        link == Path("in/c.png") and str(error) == "in/c.png is a link to a file that is not there"
+    )
+
+
 def test_a_burst_is_one_result(tree):
     found = plan([Path("in/b.png"), Path("in/l.png")], None, lambda one: "sharp", together=True)
     assert found.pairs == ((Path("in/b.png"), Path("in/b-sharp.png")),) and not found.several

@@ -271,9 +271,11 @@ class Pool:
             then = f"the work goes on with {counted(others, 'worker')}"
         else:
             raise _named(error, ticket)
-        what = f"a worker on {process.device}" if ticket is None else str(ticket)
-        subject = "workers" if ticket is None else ticket.subject
-        self._events.warning(subject, f"{what}: {error.text}; {then}")
+        subject, what = "workers", f"a worker on {process.device}"
+        if ticket is not None:
+            subject, what = ticket.subject, str(ticket)
+        what = what.removeprefix(subject).removeprefix(", ")  # "part 2"; "" of a whole file
+        self._events.warning(subject, f"{what}{': ' if what else ''}{error.text}; {then}")
         return result
 
     def _deal(self) -> None:

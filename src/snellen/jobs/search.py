@@ -44,7 +44,7 @@ def expanded(inputs: Sequence[Path]) -> list[Path]:
 def search(
     inputs: Sequence[Path], recursive: bool, output: Path | None
 ) -> tuple[list[Found], list[tuple[Path, InputError]]]:
-    """Return the inputs, folders and typed patterns expanded; and folders that cannot be read."""
+    """Return the inputs, folders and typed patterns expanded; and what cannot be read."""
     apart = None if output is None else place(output)
     found: list[Found] = []
     failed: list[tuple[Path, InputError]] = []
@@ -82,7 +82,11 @@ def _walked(
             failed.append((here, InputError(f"{here} cannot be read: {reason}")))
             continue
         paths = [here / name for name in names if not name.startswith(".")]
-        yield from (path for path in paths if _is_known(path) and os.path.isfile(path))  # noqa: PTH113
+        for path in filter(_is_known, paths):
+            if os.path.isfile(path):  # noqa: PTH113
+                yield path
+            elif path.is_symlink() and not os.path.exists(path):  # noqa: PTH110  never raises
+                failed.append((path, InputError(f"{path} is a link to a file that is not there")))
         if recursive:
             inner = [path for path in paths if os.path.isdir(path) and not path.is_symlink()]  # noqa: PTH112
             waiting += [path for path in reversed(inner) if place(path) != apart]
