@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.errors import InputError
+from snellen.errors import InputError, OutputError
 from snellen.jobs import ScoreJob, pair_files, run
 from snellen.jobs.pair_files import PairTable, read_pairs
 from snellen.jobs.pair_scores import score_pairs
@@ -131,7 +131,8 @@ def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
         for score in score_pairs(jobs(pictures)[:2]):
             growing.add(score.facts())
         raise KeyboardInterrupt
-    with table.open("a") as file:
+    assert not table.exists()
+    with (tmp_path / "s.csv.unfinished").open("a") as file:
         file.write(end)
     capsys.readouterr()
     assert command("score", "--pairs", pictures, "--csv", table, *WORDS) == 2
@@ -159,8 +160,38 @@ def test_a_table_of_other_settings_is_not_taken_up(capsys, pictures, tmp_path):
     base = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
     with pytest.raises(KeyboardInterrupt), PairTable(table, base, read_pairs(pictures), False):
         raise KeyboardInterrupt
-    assert command("score", "--pairs", pictures, "--csv", table, *WORDS, "--metrics", "ssim") == 2
-    assert "s.csv exists" in capsys.readouterr().err
+    words = ["score", "--pairs", pictures, "--csv", table, *WORDS, "--metrics", "ssim"]
+    assert command(*words) == 2
+    assert "s.csv.unfinished exists, of other pairs or settings" in capsys.readouterr().err
+    assert command(*words, "--overwrite") == 2
+    assert len(rows(table)) == 6
+    assert not (tmp_path / "s.csv.unfinished").exists()
+
+
+def test_a_table_is_replaced_at_the_end_only(pictures, tmp_path):
+    table = tmp_path / "s.csv"
+    table.write_text("precious")
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    with PairTable(table, same, read_pairs(pictures), True) as growing:
+        growing.add(next(score_pairs(jobs(pictures))).facts())
+        assert table.read_text() == "precious"
+    assert len(rows(table)) == 2
+
+
+def test_a_table_that_comes_to_exist_meanwhile_stays(pictures, tmp_path):
+    table = tmp_path / "s.csv"
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    pairs = read_pairs(pictures)
+    with (
+        pytest.raises(OutputError, match="come to exist"),
+        PairTable(table, same, pairs, False) as one,
+    ):
+        one.add(next(score_pairs(jobs(pictures))).facts())
+        table.write_text("precious")
+    assert table.read_text() == "precious"
+    table.unlink()
+    with PairTable(table, same, pairs, False) as one:
+        assert one.done == 1
 
 
 @pytest.mark.parametrize(
@@ -229,7 +260,7 @@ def test_what_is_no_state_of_a_table_stays(pictures, there):
         state.symlink_to(precious)
     elif there == "large":
         with state.open("wb") as file:
-            file.truncate(1 << 40)
+            file.truncate(1 << 40)  # one line
     else:
         state.write_text({"file": "snellen pairs", "other": '["snellen pairs"]'}[there])
     before = state.lstat()

@@ -309,19 +309,16 @@ class Scene:
         ]
 
     def visible(self) -> dict[str, bytes]:
-        """Files under final names; a table that grows has none, as long as there is its state."""
+        """Files under final names."""
         hidden, out = set(self.hidden()), self.folder / "out"
         return {
             name: (out / name).read_bytes()
             for name in tree(out)
-            if name not in hidden
-            and ".segments/" not in name
-            and not name.endswith(".unfinished")
-            and not (out / f"{name}.unfinished").exists()
+            if name not in hidden and ".segments/" not in name and not name.endswith(".unfinished")
         }
 
     def waiting(self) -> list[str]:
-        """Folders of segments and states of tables in the folder of outputs."""
+        """Folders of segments and tables that grow, in the folder of outputs."""
         out = self.folder / "out"
         return sorted(one.name for one in (*out.glob("*.segments"), *out.glob("*.unfinished")))
 

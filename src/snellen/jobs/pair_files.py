@@ -1,4 +1,4 @@
-"""Lists of pairs of files, and the table of their scores, which grows while they are scored."""
+"""Lists of pairs of files, and the table of their scores, which is taken up after a kill."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,12 +28,12 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 HEAD = ("reference", "distorted")
-VERSION = 1
-"""Of the file beside a table that is not complete."""
+VERSION = 2
+"""Of the file in which a table grows."""
 LARGEST = 1 << 29
-"""Bytes of a list."""
-_LARGEST_STATE = 1 << 20
-"""Bytes of the file beside a table."""
+"""Bytes of a list, and of a table that is taken up."""
+_LARGEST_LINE = 1 << 20
+"""Bytes of the first line of the file in which a table grows."""
 _FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",
          "decoder", "workers", "cluster")  # fmt: skip
 """Fields of a job that do not change a score."""
@@ -81,10 +82,10 @@ def _file(folder: Path, name: str) -> Path:
 
 
 class PairTable:
-    """A CSV file with a row for each pair, written as scores come; a context manager.
+    """A CSV file with a row for each pair; a context manager.
 
-    As long as it is not complete there is a file beside it, which says of which pairs and settings
-    it is: so a run that was ended is taken up.
+    It grows in a file beside it, `….unfinished`, whose first line says of which pairs and settings
+    it is: so a run that was ended is taken up. The table gets its name when it is complete.
 
     Parameters
     ----------
@@ -106,41 +107,46 @@ class PairTable:
     def __init__(
         self, file: Path, job: ScoreJob, pairs: Sequence[tuple[Path, Path]], overwrite: bool
     ) -> None:
-        self._file, self._state = file, file.with_name(f"{file.name}.unfinished")
+        self._file, self._growing = file, file.with_name(f"{file.name}.unfinished")
         self._columns = columns(job)
-        self._pairs = pairs
+        self._pairs, self._overwrite = pairs, overwrite
         self._made_by = {"snellen pairs": VERSION, "list": _digest(pairs), "job": _settings(job)}
         self._stream: IO[str] | None = None
         self.done = self.failed = 0
-        if not self._is_mine():
-            there = file.exists() or self._state.exists()
-            with atomic.protected(one for pair in pairs for one in pair if there):
-                atomic.check_target(file, None, overwrite)
-                atomic.check_target(self._state, None, overwrite=True)
-            if os.path.lexists(self._state) and "snellen pairs" not in self._found():
+        there = file.exists() or self._growing.exists()
+        with atomic.protected(one for pair in pairs for one in pair if there):
+            atomic.check_target(file, None, overwrite)
+            atomic.check_target(self._growing, None, overwrite=True)
+        if os.path.lexists(self._growing) and not self._is_mine():
+            if "snellen pairs" not in self._found():
                 raise InputError(
-                    f"{self._state} exists, but has no state of a table of pairs",
+                    f"{self._growing} exists, but is no table of pairs",
                     parameter="table",
                     advice="move it away, or name another table",
+                )
+            if not overwrite:
+                raise InputError(
+                    f"{self._growing} exists, of other pairs or settings",
+                    parameter="overwrite",
+                    advice="take those to go on, name another table, or give `overwrite`=True",
                 )
 
     def __enter__(self) -> PairTable:
         try:
-            if self._is_mine() and self._file.is_file():
-                with self._file.open("rb") as found:
+            if "snellen pairs" in self._found():
+                with self._growing.open("rb") as found:
                     self._hold(found)
-            rows = self._rows() if self._is_mine() else None
-            self.done = 0 if rows is None else len(rows)
-            self.failed = sum(bool(row[-1]) for row in rows or ())
-            text = csv_line(self._columns) + "".join(csv_line(row) for row in rows or ())
-            with atomic.rewriting(self._state) as state:
-                state.write(json.dumps(self._made_by).encode())
-            with atomic.rewriting(self._file) as whole:
-                whole.write(text.encode())
-            self._stream = self._file.open("a", encoding="utf-8", newline="")
+            rows = self._rows()
+            self.done = len(rows)
+            self.failed = sum(bool(row[-1]) for row in rows)
+            lines = (self._columns, *rows)
+            with atomic.rewriting(self._growing) as whole:
+                whole.write(json.dumps(self._made_by).encode() + b"\n")
+                whole.writelines(csv_line(row).encode() for row in lines)
+            self._stream = self._growing.open("a", encoding="utf-8", newline="")
             self._hold(self._stream)
         except OSError as error:
-            raise OutputError(f"{self._file} could not be written: {error.strerror}") from error
+            raise OutputError(f"{self._growing} could not be written: {error.strerror}") from error
         return self
 
     def __exit__(
@@ -149,10 +155,16 @@ class PairTable:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._stream is not None:
-            self._stream.close()
-        if error is None:
-            self._state.unlink(missing_ok=True)
+        assert self._stream is not None
+        with self._stream:  # locked until the table has its name
+            if error is None:
+                with (
+                    self._growing.open("rb") as growing,
+                    atomic.writing(self._file, self._overwrite) as table,
+                ):
+                    growing.readline()
+                    shutil.copyfileobj(growing, table)
+                self._growing.unlink(missing_ok=True)
 
     def add(self, facts: Mapping[str, Any]) -> None:
         """Write the row of the next pair, which `PairScore.facts` has returned."""
@@ -161,7 +173,7 @@ class PairTable:
             self._stream.write(csv_line(facts.get(name, "") for name in self._columns))
             self._stream.flush()
         except OSError as error:
-            raise OutputError(f"{self._file} could not be written: {error.strerror}") from error
+            raise OutputError(f"{self._growing} could not be written: {error.strerror}") from error
 
     def _hold(self, stream: IO[Any]) -> None:
         """Lock the table until the stream is closed (InputError: another run has it)."""
@@ -183,11 +195,11 @@ class PairTable:
         return self._found() == self._made_by
 
     def _found(self) -> dict[str, Any]:
-        """Return what is in the file beside the table; nothing: it is none of ours."""
+        """Return the first line of the file in which the table grows; nothing: it is none."""
         try:
-            what = self._state.lstat()
-            if stat.S_ISREG(what.st_mode) and what.st_size <= _LARGEST_STATE:
-                found = json.loads(self._state.read_bytes())
+            if stat.S_ISREG(self._growing.lstat().st_mode):
+                with self._growing.open("rb") as growing:
+                    found = json.loads(growing.readline(_LARGEST_LINE))
                 return dict(found) if isinstance(found, dict) else {}
         except (OSError, ValueError, RecursionError):
             pass
@@ -195,12 +207,13 @@ class PairTable:
 
     def _rows(self) -> list[list[str]]:
         """Return the rows of an earlier run, up to the last that is complete and as expected."""
-        try:
-            text = self._file.read_text("utf-8")
-        except (OSError, ValueError):
+        if not self._is_mine():
             return []
+        with self._growing.open("rb") as growing:
+            growing.readline(_LARGEST_LINE)
+            data = growing.read(LARGEST)
         rows: list[list[str]] = []
-        whole = text[: text.rfind("\n") + 1]
+        whole = data[: data.rfind(b"\n") + 1].decode("utf-8", "replace")
         found = csv.reader(io.StringIO(whole, newline=""))
         with suppress(csv.Error):  # damaged: the rows before it count
             if next(found, None) != list(self._columns):
