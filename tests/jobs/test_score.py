@@ -336,6 +336,13 @@ def test_small_images_without_mad(tmp_path):
     refused("34×34", *both, metrics="mad,ssim")
 
 
+def test_metrics_that_use_no_gpu_say_so(folders, heard):
+    notices = []
+    heard.notice = lambda *said: notices.append(said)
+    score_files(*folders[:2], metrics="psnr", device="cuda", events=heard)
+    assert notices == [("`device`=cuda", "the CPU is used: of the metrics only MAD uses a GPU")]
+
+
 def test_metrics_that_do_not_go(films, tmp_path):
     refused("metrics='psnr;ssim'; expected some of mad", *films[:2], metrics="psnr;ssim")
     refused("got maps with metrics=psnr", *films[:2], metrics="psnr", maps=tmp_path / "maps")

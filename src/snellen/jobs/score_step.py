@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, notify
 from snellen.jobs.fallback import chosen, on_device
 from snellen.jobs.options import MadSettings
 from snellen.mad.beside import COMPUTED
@@ -85,6 +85,10 @@ class ScoreStep:
         self._has_mad = MAD in metrics
         self._measures = {name: COMPUTED[name] for name in metrics if name in COMPUTED}
         on = chosen(device, events) if self._has_mad else "cpu"
+        if not self._has_mad and device not in ("auto", "cpu"):
+            notify(
+                events, f"`device`={device}", "the CPU is used: of the metrics only MAD uses a GPU"
+            )
         self._scorer = Scorer(device=on, **self._settings)
         self._range = 0.0
         self._clips = Clips(self._warn) if temporal else None
