@@ -20,13 +20,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from snellen import caches
+from snellen import caches, process
 from snellen.errors import DeviceError
 from snellen.gpu import cubin
 from snellen.gpu.cubin import Usage
 
 PACKAGE = Path(__file__).parent.parent
 KIND = "kernels"
+_lock = process.lock()
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ def _compile(
 def _headers(file: Path) -> dict[str, str]:
     """Return the text of every header that a file may include, whether it does or not."""
     if file.is_relative_to(PACKAGE):
-        return _of_package()
+        with _lock:  # threads that compile side by side read them once
+            return _of_package()
     return _texts({*PACKAGE.rglob("*.cuh"), *file.parent.glob("*.cuh")})
 
 

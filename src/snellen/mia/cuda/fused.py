@@ -84,13 +84,14 @@ class Backend:
         self._definition, self._device = definition, device
         self._frames, self._batch = frames, batch
         with devices.using(device), devices.reporting():
-            # Made before the large kernel is loaded: they compile meanwhile.
-            self._measure, self._scale = Measure(definition, period), Scale()
-            self._change = Change("float32")
-            self._check = Check(device)
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
+            kernel(layouts[0], definition, frames)  # begins to compile, which takes longest
+            self._measure, self._scale = Measure(definition, period), Scale()
+            self._change = Change("float32")
+            self._check = Check(device)
+            # Waits for the large kernel; the small ones compile meanwhile.
             self.layout, self._kernel = fitting(layouts, here, definition, frames)
             self.leaves_room = 2 * batch * self.layout.cluster <= here.multiprocessors
             self._y = cupy.empty((batch, frames, *period), np.float32)
