@@ -66,11 +66,6 @@ HOW = (
     "from host memory to host memory. These pages are generated from benchmarks/results by `python "
     "-m benchmarks.tables`."
 )
-LOST = {
-    "32a84a9857071a1f2f2df7941c16b51442ffe009": ("mad-h100", "calls-h100"),
-    "635827ac24c8243a6b5beda57971933f6b41d98b": ("mad-h100-stock",),
-}
-"""Commits that results name and that were not kept, and the results."""
 
 
 class Highlight(NamedTuple):
@@ -142,25 +137,8 @@ def index(results: list[Result]) -> str:
     """Return the first page: the table of highlights and the list of pages."""
     made = [method for method in TITLES if any(one.method == method for one in results)]
     tree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *made, "```"])
-    parts = ["# Benchmarks", highlights(results, ""), prose(HOW), lost(results), tree]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def lost(results: list[Result]) -> str:
-    """Return a paragraph about results whose commit was not kept."""
-    digests = {one.path.stem: str(one.report.get("digest"))[:12] for one in results}
-    named = [
-        f"{name}.json (commit {commit[:8]}, source digest {digests[name]}…)"
-        for commit, names in LOST.items()
-        for name in names
-        if name in digests
-    ]
-    if not named:
-        return ""
-    return prose(
-        f"The commits of these results were not kept: {'; '.join(named)}. Their source was "
-        "committed anew, in other commits, and no commit of the history has these digests."
-    )
+    parts = ["# Benchmarks", highlights(results, ""), prose(HOW), tree]
+    return "\n\n".join(parts) + "\n"
 
 
 def highlights(results: list[Result], folder: str = "docs/benchmarks/") -> str:
@@ -220,11 +198,7 @@ def section(result: Result) -> str:
     """Return all tables of one file."""
     report = result.report
     commit = report.get("commit")
-    source = f"commit {commit}"
-    if not commit or commit in LOST:
-        source = f"source digest {report.get('digest')}"
-    if commit in LOST:
-        source += ", whose [commit was not kept](index.md)"
+    source = f"commit {commit}" if commit else f"source digest {report.get('digest')}"
     origin = f"`benchmarks/results/{result.path.name}`, {str(report['date'])[:10]}, {source}."
     parts = [f"## {result.path.stem}: {result.device}", origin]
     if result.method == "calls":
