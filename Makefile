@@ -8,6 +8,7 @@
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
 # make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
 # make faults RUNS=300    strike commands by signals at that many moments; SEED=n repeats some
+# make mutants    make lines of the source wrong, one at a time: do the quick tests notice?
 # make sanitize    compute-sanitizer over its tests, on a GPU; writes benchmarks/gpu-sanitizer.json
 # make release    build wheel and sdist of the commit, bit for bit the same for everyone; see there
 #
@@ -24,9 +25,11 @@ export SNELLEN_DATA ?= $(abspath ../shared/data)
 endif
 
 JOBS ?= auto
+# Compiled code of programs under tests/ is that of the tests, never the user's.
+OWN_CACHE = SNELLEN_CACHE=$(CURDIR)/.test-cache/snellen
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test slow fuzz soak env lint docs release-check release sanitize faults clean
+.PHONY: demo test slow fuzz soak env lint docs release-check release sanitize faults mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -39,7 +42,7 @@ slow: $(VENV)/.test
 
 SECONDS = 3600
 fuzz: $(VENV)/.test
-	PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+	$(OWN_CACHE) PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
 		$(if $(KIND),--kind $(KIND)) $(if $(CASE),--case $(CASE)) $(if $(KEEP),--keep $(KEEP))
 
 env: $(VENV)/.env
@@ -61,8 +64,11 @@ faults: $(VENV)/.test
 		$(BIN)/python -m pytest tests/faults -m "" -s
 
 soak: $(VENV)/.test
-	PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(BIN)/python -m soak $(if $(FRAMES),--frames $(FRAMES)) $(if $(CALLS),--calls $(CALLS)) \
+	$(OWN_CACHE) PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests $(BIN)/python -m soak $(if $(FRAMES),--frames $(FRAMES)) $(if $(CALLS),--calls $(CALLS)) \
 		$(if $(filter-out auto,$(JOBS)),--jobs $(JOBS)) $(if $(DEVICE),--device $(DEVICE))
+
+mutants: $(VENV)/.test
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m mutants $(NUMBERS)
 
 sanitize: $(VENV)/.test
 	$(BIN)/python -m benchmarks.sanitize $(ARGS)
@@ -81,4 +87,4 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.dev $(VENV)/.docs $(VENV)/.release: $(VENV)
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo docs/_build
+	rm -rf $(VENV) demo docs/_build .test-cache

@@ -296,7 +296,7 @@ def film_of(world: World, folder: Path, workers: Workers) -> Any:
     base = Fraction(1, 25)
     info: Any = SimpleNamespace(
         path=source, name=source.name, clip=Clip(), zero=Fraction(0), time_base=base, content=None,
-        decoder="cpu", picture=SimpleNamespace(format=None),
+        decoder="cpu", decoded=None, picture=SimpleNamespace(format=None),
     )  # fmt: skip
     plan: Any = SimpleNamespace(time_base=base, encoder=SimpleNamespace(bits=8))
     output: Any = SimpleNamespace(muxer="matroska", suffix=".mkv", name="out.mkv")

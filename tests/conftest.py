@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,18 +14,48 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen import caches
 from snellen.aplus.model import Model
 from snellen.cpu.blas import single_threaded
 from snellen.errors import DeviceError
 from snellen.gpu.device import why_not
 
+ALL_ON_GPU = "\npytestmark = pytest.mark.gpu\n"
+
 pytest.register_assert_rewrite("support")
-pytest_plugins = ["support.gpu_record", "support.sanitize"]
+pytest_plugins = ["support.cases", "support.gpu_record", "support.sanitize"]
+
+
+GIVEN = ("SNELLEN_DATA", "SNELLEN_FAULTS", "SNELLEN_FAULTS_SEED")
+"""Variables that ask for more tests; all others of Snellen are the user's own and stay outside."""
 
 
 def pytest_configure(config):
-    os.environ["SNELLEN_CONFIG"] = os.devnull  # in which no snellen.toml of the user can be
-    if getattr(config.option, "numprocesses", None):  # the workers of pytest-xdist inherit it
+    """Leave the user's cache, configuration, locale and time zone outside.
+
+    Compiled kernels and loops, and bytecode, are kept in a folder of the checkout, which all
+    processes of a run and all later runs share. The workers of pytest-xdist inherit the
+    environment.
+    """
+    kept = config.rootpath / ".test-cache"
+    (kept / "home").mkdir(parents=True, exist_ok=True)
+    foreign = {name for name in os.environ if name.startswith("SNELLEN_")} - {*GIVEN}
+    for name in (*foreign, "LANGUAGE", "PYTHONDONTWRITEBYTECODE", "NO_COLOR", "FORCE_COLOR"):
+        os.environ.pop(name, None)
+    os.environ |= {
+        "SNELLEN_CONFIG": os.devnull,  # in which no snellen.toml of the user can be
+        "HOME": str(kept / "home"),
+        "XDG_CACHE_HOME": str(kept),
+        "XDG_CONFIG_HOME": str(kept / "home" / ".config"),
+        "PYTHONPYCACHEPREFIX": str(kept / "bytecode"),
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+    }
+    if hasattr(time, "tzset"):
+        time.tzset()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if getattr(config.option, "numprocesses", None):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -33,15 +65,52 @@ def pytest_sessionstart(session):
         session.config.no_gpu = why_not()
 
 
+def left_out(config):
+    """Return whether tests that need a GPU are left out; a list of tests has them all."""
+    return config.no_gpu and not config.option.collectonly
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out the modules whose tests all need a GPU, where none works."""
+    if left_out(config) and collection_path.suffix == ".py":
+        return True if ALL_ON_GPU in collection_path.read_text("utf-8") else None
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the other tests that need a GPU, where none works."""
+    if left_out(config):
+        left = [item for item in items if item.get_closest_marker("gpu")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say in one line what was left out without a GPU."""
+    if left_out(config):
+        record = json.loads((config.rootpath / "benchmarks/gpu-tests.json").read_text("utf-8"))
+        terminalreporter.write_line(
+            f"Without a GPU ({config.no_gpu}) no test that needs one was collected; the last run "
+            f"on one had {sum(record['tests'].values()):,} (benchmarks/gpu-tests.json)."
+        )
+
+
 def pytest_collection_finish(session):
     """What thousands of collected tests hold is not looked at by each collection of garbage."""
     gc.collect()
     gc.freeze()
 
 
-def pytest_runtest_setup(item):
-    if item.get_closest_marker("gpu") and (reason := item.config.no_gpu):
-        pytest.skip(f"no GPU: {reason}")
+@pytest.fixture(autouse=True)
+def quiet_first_use(request, monkeypatch):
+    """Whether code is compiled depends on what ran before: only tests of that notice hear of it."""
+    if "first_use_is_said" not in request.fixturenames:
+        monkeypatch.setattr(caches, "compiling", lambda kind: None)
+
+
+@pytest.fixture
+def first_use_is_said():
+    """Let the compilation of code be noticed, as for a user."""
 
 
 @pytest.fixture(scope="session")

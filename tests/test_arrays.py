@@ -35,6 +35,7 @@ def rgb(random):
     return random.integers(0, 256, (36, 38, 3)).astype(np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "white"), [("uint8", 255), ("uint16", 65535), ("float32", 1)])
 def test_the_default_range(method, rgb, dtype, white):
     image = (rgb[..., 0] * (white / 255)).astype(dtype)

@@ -232,3 +232,18 @@ def test_what_a_killed_process_left_is_removed(places, file):
     os.utime(old, (0, 0))
     caches.write("kernels", "b" * 64, b"more")
     assert not old.exists() and new.exists()
+
+
+def test_what_a_later_folder_has_is_kept_in_the_first_where_that_is_wanted(places, monkeypatch):
+    """Others than the user, who read the first folder, would compile it again."""
+    monkeypatch.delenv("SNELLEN_CACHE")
+    caches.write("kernels", KEY, CONTENT)
+    monkeypatch.setenv("SNELLEN_CACHE", str(places[0].parent))
+    assert read() == CONTENT and not places[0].exists()
+    with caches.completed():
+        assert read() == CONTENT
+    (copied,) = places[0].iterdir()
+    assert copied.read_bytes() == next(places[1].iterdir()).read_bytes()
+    with caches.completed():
+        before = copied.stat().st_mtime_ns
+        assert read() == CONTENT and copied.stat().st_mtime_ns == before

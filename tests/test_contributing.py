@@ -47,6 +47,7 @@ def test_every_package_is_in_the_layout():
     assert not {name for name in packages if f"{name}/" not in tree}
 
 
+@pytest.mark.slow
 def test_every_dependency_has_a_reason():
     table = TEXT.split("## Why each dependency", 1)[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

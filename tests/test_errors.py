@@ -7,6 +7,8 @@ import pickle
 import pytest
 
 from snellen import errors
+from snellen.frames.failures import reason
+from snellen.frames.remote import Remote
 
 TREE = [
     ("SnellenError", (Exception,), 1),
@@ -115,3 +117,43 @@ def test_a_value_in_a_message_shows_no_secret(value):
 def test_words_behind_an_address_stay_in_a_message():
     error = OSError(f"got {SECRET} in vain; expected another")
     assert errors.quoted(error, str) == "got https://host.org/a in vain; expected another"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "can't register atexit after shutdown",
+        "cannot schedule new futures after interpreter shutdown",
+        "can't create new thread at interpreter shutdown",
+    ],
+)
+def test_what_a_library_cannot_start_at_the_end_is_no_fault_of_snellen(said):
+    ours = errors.unexpected(RuntimeError(said))
+    assert type(ours) is errors.SnellenError and "the program has ended" in str(ours)
+
+
+def test_exhausted_memory_is_seen_behind_what_a_library_says_at_last():
+    loading = "a.so: failed to map segment from shared object"
+    try:
+        try:
+            raise OSError(loading)
+        except OSError:
+            raise OSError("could not find a.so, or its permissions are wrong") from None
+    except OSError as error:
+        behind = error
+    for error in (behind, ImportError("x" * 3000 + loading), MemoryError()):
+        ours = errors.unexpected(error)
+        assert type(ours) is errors.SnellenError and ours.exit_code == 1
+        assert "not enough memory" in str(ours)
+    assert isinstance(errors.unexpected(ImportError("no module x")), errors.InternalError)
+
+
+def test_an_address_at_the_end_of_a_program_is_not_said_to_have_nothing():
+    address = Remote("http://a.example/film.mkv")
+    try:
+        try:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+        except RuntimeError as behind:
+            raise FileNotFoundError(address.url) from behind
+    except FileNotFoundError as error:
+        assert reason(address, error) == errors.ENDED

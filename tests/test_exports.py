@@ -26,10 +26,14 @@ HEAVY = {"numpy", "scipy", "numba", "av", "cupy", "torch", "PIL", "safetensors",
 def modules_after(*lines):
     """Names of the modules that a fresh interpreter has loaded after some lines."""
     code = "\n".join([*lines, "import json, sys", "print(json.dumps(sorted(sys.modules)))"])
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        )
+        found = set(json.loads(done.stdout.splitlines()[-1]))
+        if "numba" not in found:  # else it may have compiled what is kept from now on
+            break
+    return found
 
 
 FUNCTIONS = ["deblur", "score", "upscale"]
@@ -72,7 +76,10 @@ def test_modules_need_no_import_of_their_own():
 def test_type_checkers_see_every_name(package):
     """The lazy names are imported for them, each from the module that it comes from."""
     tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    (branch,) = [node for node in tree.body if isinstance(node, ast.If)]
+    choices = [node for node in tree.body if isinstance(node, ast.If)]
+    branch, hidden = choices  # for checkers; and what they do not see, or any name would be known
+    assert [ast.unparse(one.test) for one in choices] == ["TYPE_CHECKING", "not TYPE_CHECKING"]
+    assert [getattr(node, "name", "") for node in hidden.body] == ["__getattr__"]
     seen = {node.names[0].asname: node.module for node in branch.body}
     modules = getattr(package, "_MODULES", {})
     assert seen == {**package._HOME, **{k: v.rpartition(".")[0] for k, v in modules.items()}}
@@ -208,8 +215,8 @@ def test_commands_for_a_picture_import_little(tmp_path, command):
     """Beside what works on it: no training, no other method, nothing of SciPy that is slow."""
     picture = tmp_path / "a.png"
     Image.fromarray(np.arange(36 * 40, dtype=np.uint8).reshape(36, 40)).save(picture)
-    last = {"upscale": ["-o", str(tmp_path / "b.png")], "score": [str(picture)]}
-    last["deblur"] = ["-o", str(tmp_path / "b.png"), "--prior", "none", "--iterations", "1"]
+    last = {"upscale": ["-o", str(tmp_path / "b.png"), "-y"], "score": [str(picture)]}
+    last["deblur"] = [*last["upscale"], "--prior", "none", "--iterations", "1"]
     line = f"main({[command, str(picture), '--device', 'cpu', *last[command]]})"
     loaded = modules_after("from snellen.cli import main", line)
     assert "snellen.jobs.execute" in loaded

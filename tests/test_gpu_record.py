@@ -24,7 +24,7 @@ pytest_plugins = ["support.gpu_record"]
 TESTS = """
 import pytest
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu]
 
 @pytest.mark.parametrize("number", range(5))
 def test_passes(number):
@@ -83,6 +83,7 @@ def recorded(folder, *words, code=0):
     return json.loads(record.read_text()) if record.exists() else done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_counts_and_digest(checkout, workers):
     folder = checkout(False)

@@ -33,6 +33,7 @@ def test_a_list_of_files_stays_whole():
     assert all(f"film-{n}.mkv: damaged" in long for n in range(40))
 
 
+@pytest.mark.slow
 def test_many_short_words():
     found = errors.shortened("first " + "word " * 100_000 + "last")
     assert len(found) == errors.LONGEST_TEXT
@@ -81,6 +82,7 @@ def test_an_address_that_is_cut_keeps_its_secrets():
     assert "word" not in said and "key" not in said and "example.com/film.mkv" in said
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "given",
     [{name: LONG} for name in ("preset", "codec", "pix_fmt", "crop", "vf", "model", "device",

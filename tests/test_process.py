@@ -27,6 +27,7 @@ def forks(*arguments, **environment):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_open_objects_in_children():
     forks("objects")
 

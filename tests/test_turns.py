@@ -45,6 +45,7 @@ def made(request):
         yield one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
 )
@@ -59,6 +60,7 @@ def test_only_settings_are_copied(made, how):
     call(holder)
 
 
+@pytest.mark.slow
 def test_many_threads_use_one_object(made):
     holder, format, call = made
     holder.prepare(format)

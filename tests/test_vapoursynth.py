@@ -66,6 +66,7 @@ def planes(frame):
     return [np.asarray(plane).copy() for plane in frame]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "place"), [("YUV420P8", 1), ("YUV420P10", 0), ("YUV444P16", 0), ("Gray16", None)]
 )
@@ -93,6 +94,7 @@ def test_the_property_says_where_chroma_lies(random):
     assert (found[0][0] == found[1][0]).all() and (found[0][1] != found[1][1]).any()
 
 
+@pytest.mark.slow
 def test_properties_are_kept(random):
     clip = clip_of(random, _ChromaLocation=2, _Matrix=1, _Range=1, Name="x", Numbers=[1, 2, 3])
     for one in (
@@ -121,6 +123,7 @@ def test_several_requests_are_in_flight(random, monkeypatch):
         assert np.abs(small - wanted[n][0]).mean() < 12  # every other frame is 80 away
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["YUV420P8", "Gray10"])
 def test_deblurring_is_that_of_films_to_the_bit(random, tmp_path, name):
     how = {"iterations": 3, "psf_size": 5, "tv": 0.002, "device": "cpu"}
@@ -166,6 +169,7 @@ def bad_clips():
     }
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("what", bad_clips())
 def test_other_clips_are_refused_at_once(what):
     clip = bad_clips()[what]

@@ -20,6 +20,8 @@ Modules, imported when they are first used
 
 from __future__ import annotations
 
+import sys as _sys
+
 from snellen._version import __version__ as __version__
 
 TYPE_CHECKING = False  # typing would take as long to import as all else that the command needs
@@ -94,15 +96,30 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for: `import snellen` stays quick."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # which would find any name in the module
 
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    if name not in _HOME:
-        raise AttributeError(f"module 'snellen' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first asked for: `import snellen` stays quick."""
+        if name not in _HOME and name not in _MODULES:
+            raise AttributeError(f"module 'snellen' has no attribute {name!r}")
+        if _sys.is_finalizing():
+            return _loaded(name)
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(_MODULES[name])
+        return getattr(import_module(_HOME[name]), name)
+
+
+def _loaded(name: str, module: str = "snellen") -> object:
+    """Return an error's class while Python shuts down, or say that nothing else works any more."""
+    errors = globals().get("errors")  # if they were imported
+    if hasattr(errors, name):
+        return getattr(errors, name)
+    raise getattr(errors, "SnellenError", RuntimeError)(
+        f"Python is shutting down: {module}.{name} does not work any more; "
+        "use it before the program ends, in a function of atexit at the latest"
+    )
 
 
 def __dir__() -> list[str]:

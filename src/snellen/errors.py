@@ -18,10 +18,11 @@ parameter stands in backticks: ``"`psf_size`=0; expected 1 or more"``. Python sh
 
 from __future__ import annotations
 
+import collections
 import re
 import reprlib
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Self
 
@@ -174,15 +175,21 @@ _NO_ROOM = ("can't start new thread", "allocate memory", "failed to map segment"
 """What Python says where memory or threads do not suffice, in errors of other types."""
 
 
+_ENDED = ("after shutdown", "after interpreter shutdown", "at interpreter shutdown")
+"""What Python says where others start threads while the program ends, in RuntimeErrors."""
+
+
 def unexpected(error: Exception) -> SnellenError:
     """Return an exception of any type as one of ours: itself, if it is."""
     if isinstance(error, SnellenError):
         return error
     ours: SnellenError
-    if isinstance(error, MemoryError) or any(text in quoted(error, str) for text in _NO_ROOM):
+    if _is_exhausted(error):
         ours = SnellenError(
             "not enough memory, or threads", advice="a smaller picture or more memory is needed"
         )
+    elif has_ended(error):
+        ours = SnellenError(ENDED, advice="call this before the main thread ends")
     elif isinstance(error, OSError):
         said = error.strerror or quoted(error, str)
         ours = OutputError(f"{'the system' if error.filename is None else error.filename}: {said}")
@@ -190,6 +197,39 @@ def unexpected(error: Exception) -> SnellenError:
         return InternalError.of(error)
     ours.__cause__ = error
     return ours
+
+
+def _is_exhausted(error: BaseException) -> bool:
+    """Return whether memory or threads did not suffice: this error says so, or one behind it.
+
+    Libraries that cannot load another one for want of memory say something else at last.
+    """
+    return any(
+        isinstance(one, MemoryError) or any(words in text for words in _NO_ROOM)
+        for one, text in _behind(error)
+    )
+
+
+ENDED = "a library that is needed starts no threads any more: the program has ended"
+
+
+def has_ended(error: BaseException) -> bool:
+    """Return whether a library could start no thread since the main one has ended."""
+    return any(
+        isinstance(one, RuntimeError) and text.endswith(_ENDED) for one, text in _behind(error)
+    )
+
+
+def _behind(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
+    """Yield an error, and what led to it, each with its text, as long as it may be."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        text = ""
+        with suppress(Exception):  # of a foreign text
+            text = str(error)
+        yield error, text
+        error = error.__cause__ or error.__context__
 
 
 def shortened(text: object, most: int = LONGEST_TEXT) -> str:
@@ -255,6 +295,6 @@ class _Brief(reprlib.Repr):
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-_CONTAINERS = (list, tuple, set, frozenset, deque, Mapping)
+_CONTAINERS = (list, tuple, set, frozenset, collections.deque, Mapping)
 _brief = _Brief()
 _brief.maxstring = _brief.maxother = _brief.maxlong = LONGEST

@@ -10,17 +10,42 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-import numpy as np
-
-from snellen.errors import InputError
+from snellen.errors import InputError, SnellenError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def check_running() -> None:
+    """Refuse (SnellenError) to work while Python shuts down, as in a `__del__` that it calls last.
+
+    All threads but this one stand still then, so that whoever waits for another one waits for ever,
+    and nothing can be imported. Functions of `atexit` come before.
+    """
+    if sys.is_finalizing():
+        raise SnellenError(
+            "Python is shutting down: nothing can be computed any more",
+            advice="call this before the program ends, in a function of atexit at the latest",
+        )
+
+
+def while_running(
+    function: Callable[P, R], check: Callable[[], None] = check_running
+) -> Callable[P, R]:
+    """Make a public function refuse (SnellenError) calls while Python shuts down."""
+
+    @wraps(function)
+    def run(*arguments: P.args, **options: P.kwargs) -> R:
+        check()  # names of this module may be gone
+        return function(*arguments, **options)
+
+    return run
 
 
 class Home:
@@ -129,6 +154,7 @@ def in_turn(
     refused by InputError, since both would use the same buffers.
     """
 
+    @while_running
     @wraps(method)
     def run(holder: Any, /, *arguments: P.args, **options: P.kwargs) -> R:
         turn = _turn_of(holder)
@@ -140,6 +166,8 @@ def in_turn(
                 )
             turn.working = True
             try:
+                import numpy as np  # here, as workers start without it
+
                 with np.errstate(all="ignore"):  # the caller may have asked for exceptions
                     return method(holder, *arguments, **options)
             finally:

@@ -27,6 +27,7 @@ from snellen.frames.frame import LEFT, Format, Frame
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.mad.scorer import Scorer
 from snellen.upscaling.models import Model
+from snellen.upscaling.shipped import Method, SourceKind
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video import pixels
 from snellen.video.region import RegionStep
@@ -50,8 +51,8 @@ def upscale(
     *,
     model: str | Path | Model | None = None,
     device: str = "auto",
-    method: str | None = None,
-    source_kind: str | None = None,
+    method: Method | None = None,
+    source_kind: SourceKind | None = None,
 ) -> Clip:
     """Enlarge a clip: luma by a compact network or A+, chroma by bicubic.
 
@@ -65,7 +66,7 @@ def upscale(
         2, 3 or 4.
     model, method, source_kind
         As of `snellen.Upscaler`. Of coded films say ``source_kind="film"`` (or "soft"): unlike
-        `snellen.upscale_file` this function cannot see that by itself.
+        `snellen.upscale_file` this function does not look at the film, and warns at most.
     device : str
         "cpu", "cuda", "cuda:N", or "auto": the GPU where it works.
 

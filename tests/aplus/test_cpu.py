@@ -36,6 +36,7 @@ def test_luma(random, random_model, scale, window, size, backend):
     np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=tolerance(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 4])
 def test_noise_and_many_anchors(random_model, seed, backend):
     random = np.random.default_rng(seed)
@@ -64,6 +65,7 @@ def test_the_border_is_the_extended_pictures_and_the_rest_the_authors(
     np.testing.assert_allclose(found[keep], (total[keep] / count[keep]), atol=tolerance(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_many_strips_and_chunks_are_the_same_picture(
@@ -96,6 +98,7 @@ def test_strips_cover_each_row_once(random_model):
         assert all(first < last for first, last in strips)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_same_bytes_run_after_run_and_for_any_number_of_threads(
     random, random_model, monkeypatch, threads
@@ -113,6 +116,7 @@ def test_the_same_bytes_run_after_run_and_for_any_number_of_threads(
             assert [p.tobytes() for p in again] == [p.tobytes() for p in first]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bits", "to"), [(8, 8), (8, 10), (10, 8), (12, 16), (16, 12), (8, 16), (10, 0), (0, 8)]
 )
@@ -170,6 +174,7 @@ def psnr(truth, estimate, border):
     return 10 * np.log10(255**2 / np.mean((a[inside] - b[inside]) ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "decibels"), [("bird", 41.2082), ("butterfly", 32.0710), ("woman", 35.3138)]
 )

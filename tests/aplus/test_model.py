@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,21 @@ def test_there_and_back(random_model, tmp_path, scale, window, dtype):
         assert {key: after.about[key] for key in about} == about
 
 
+def test_arrays_that_are_not_contiguous_are_saved_as_they_are(random_model, tmp_path):
+    """Some versions of safetensors write the memory of such arrays, in another order."""
+    model = random_model(2)
+    turned = {
+        name: np.asfortranarray(array) for name, array in model.tensors.items() if array.ndim > 1
+    }
+    turned["anchors"] = np.repeat(model.anchors, 2, axis=1)[:, ::2]
+    assert not any(array.flags.c_contiguous for array in turned.values())
+    replace(model, **turned).save(tmp_path / "turned")
+    model.save(tmp_path / "plain")
+    assert (tmp_path / "turned").read_bytes() == (tmp_path / "plain").read_bytes()
+    for name, array in read(tmp_path / "turned").tensors.items():
+        assert (array == model.tensors[name]).all()
+
+
 def test_equal_models_give_equal_files(random_model, tmp_path):
     """Byte by byte; and safetensors' own reader finds everything in them."""
     before = random_model(2)
@@ -76,10 +92,11 @@ def test_the_meaning_cannot_be_overwritten_by_about(random_model, tmp_path):
 def test_truncated(saved, part):
     whole = saved.read_bytes()
     saved.write_bytes(whole[:part])
-    with pytest.raises(ModelError, match=r"m\.safetensors.*(damaged|not an A\+ model)"):
+    with pytest.raises(ModelError, match=r"m\.safetensors.*(damaged|not an A\+ model|is empty)"):
         read(saved)
 
 
+@pytest.mark.slow
 def test_every_damaged_byte_of_the_header_is_a_model_error_or_nothing(saved, random):
     whole = saved.read_bytes()
     (size,) = struct.unpack("<Q", whole[:8])
@@ -135,6 +152,7 @@ def test_another_format(random_model, tmp_path, change):
         read(path)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -261,6 +279,7 @@ WANTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "name"),
     [pytest.param(*key, marks=[pytest.mark.slow] if key[1] == "Set14" else []) for key in WANTED],

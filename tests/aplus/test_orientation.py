@@ -33,6 +33,7 @@ def turns(sign):
             if all(value * (-1) ** (g >> k & 1) >= 0 for k, value in enumerate(sign))]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [0, 8, 10, 16])
 @pytest.mark.parametrize("size", [(1, 1), (1, 6), (5, 2), (9, 13)])
 def test_signs(random, bits, size):
@@ -59,6 +60,7 @@ def test_samples_that_are_not_finite_tie():
     assert (signs_of(plane)[1:6, :, 1:6][[0, 0, 4], 0, [0, 4, 4]] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_features_turn_like_windows(random, scale):
     model = oriented_model(scale)
@@ -92,6 +94,7 @@ def test_windows_turn_like_pictures(random, scale):
         assert (turned(raw, g) == reference.turn_window(raw, 3 * scale, g)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, BLOCK, 5 * BLOCK + 3])
 def test_patches_are_turned_back(random, count):
     dims, side, anchors = 5, 6, 7
@@ -118,6 +121,7 @@ def upscaled(model, plane):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (5, 5), (6, 17), (20, 23)])
 def test_luma(random, scale, size):
@@ -130,6 +134,7 @@ def test_luma(random, scale, size):
     np.testing.assert_allclose(found[~unsure], wanted[~unsure], rtol=0, atol=tolerance(model))
 
 
+@pytest.mark.slow
 def test_another_window_and_many_strips(random, monkeypatch):
     monkeypatch.setattr(cpu, "STRIP", 1)
     monkeypatch.setattr(cpu, "CHUNK", 7)
@@ -156,6 +161,7 @@ def test_the_reference_turns_with_the_picture_also_in_ties(random, scale):
             np.testing.assert_allclose(back[keep], whole[keep], rtol=0, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "bits"), [(2, 8), *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE)]
 )

@@ -62,6 +62,7 @@ def test_other_projections_are_not_saved_as_packed(model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

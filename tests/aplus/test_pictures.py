@@ -46,6 +46,7 @@ def judge(scale, codes, backend):
         assert (off > 0).mean() < OFF_BY_ONE[bits]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "name"), REAL)
 def test_real_pictures(shared_data, scale, name, backend):
     plane = protocol.luma(shared_data / name)
@@ -72,6 +73,7 @@ def flat(random):
     return np.full(SIZE, 77)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "draw"),
     [

@@ -66,6 +66,7 @@ def current(tmp_path):
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files_that_are_there_can_be_read(path):
     result = results.read(path)
@@ -124,6 +125,7 @@ class TestCompare:
 
 
 class TestTables:
+    @pytest.mark.slow
     def test_the_pages_that_are_there_are_up_to_date(self):
         for page, text in tables.pages([results.read(path) for path in FILES]).items():
             assert page.read_text(encoding="utf-8") == text, "run `python -m benchmarks.tables`"
@@ -139,6 +141,7 @@ class TestTables:
             (row,) = (row for row in found.splitlines() if f"| {what}, GPU " in row)
             assert f"| {tables.milliseconds(min(times))} (" in row
 
+    @pytest.mark.slow
     def test_the_default_method_has_a_row_without_and_with_stock_lines(self, current, tmp_path):
         """It names its GPU where most rows are of another one."""
         ms = {"median": 1.05, "min": 1.0, "max": 1.1}
@@ -163,6 +166,7 @@ class TestTables:
         assert "luma, A GPU | 1.05 ms | 4.2 ms (PyTorch) | 4 × |" in readme
         assert "1080p → 4K luma, GPU | 1.05 ms |" in tables.highlights([ours])
 
+    @pytest.mark.slow
     def test_the_readme_gets_its_table_between_markers(self, tmp_path):
         (tmp_path / "README.md").write_text(f"a\n{tables.BEGIN}\nold\n{tables.END}\nb\n")
         found = tables.pages([results.read(path) for path in FILES], tmp_path)
@@ -238,6 +242,7 @@ class TestStock:
 
         return run
 
+    @pytest.mark.slow
     def test_lines_are_checked_and_timed_beside_ours(self, measured):
         def wrong():
             raise SnellenError("off")
@@ -312,6 +317,7 @@ class TestPyTorch:
         assert lines.check(found, case)["scores"] < 1e-5
 
 
+@pytest.mark.slow
 def test_latency(monkeypatch):
     monkeypatch.setattr(latency, "SIDE", 32)
     monkeypatch.setattr(latency, "ITERATIONS", 3)
@@ -329,6 +335,7 @@ def test_percentiles(share, wanted):
     assert latency.percentile(range(100, 0, -1), share) == wanted
 
 
+@pytest.mark.slow
 def test_denoise(monkeypatch):
     monkeypatch.setattr(denoise, "SIZES", [(40, 30)])
     monkeypatch.setattr(denoise, "SMALL", (33, 22))
@@ -349,6 +356,7 @@ def test_quality(monkeypatch):
     assert found["truth_cpu"] > found["truth_bicubic"] > 20 and found["count"] == 1
 
 
+@pytest.mark.slow
 def test_video(monkeypatch):
     monkeypatch.setattr(video, "SIZE", (64, 36))
     monkeypatch.setattr(video, "CODECS", (("libx264", "veryfast"),))

@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "key", [one for one in CALLS if "l0" not in one[0]], ids=lambda key: key[0]
 )
@@ -182,6 +183,7 @@ def test_the_report(report):
     assert run.run("calls", 1, lines.append, device="cpu", only="nothing")["cells"] == []
 
 
+@pytest.mark.slow
 def test_its_tables(report, tmp_path, capsys):
     path = tmp_path / "calls-cpu.json"
     path.write_text(json.dumps(report[0]))

@@ -39,6 +39,7 @@ def measured(method, device, quick=False):
     return report
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("method", ["aplus", "cnn", "mad", "mia"])
 def test_on_the_cpu(small, method):
     names = [cell["kind"] for cell in measured(method, "cpu")["cells"]]
@@ -218,6 +219,7 @@ class TestMia:
         with pytest.raises(SnellenError, match="h by"):
             case.check(right._replace(h=right.h * 1.001), "cpu")
 
+    @pytest.mark.cases(4)
     @pytest.mark.parametrize("option", [PLAIN, *OPTIONS], ids=lambda option: option.name)
     def test_problems(self, option):
         side = 64
@@ -242,6 +244,7 @@ class TestMia:
         assert len(found) == batch
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("kind", fft.KINDS)
 def test_wrong_transforms_are_found(kind):
     case = fft.Transform(kind, 32, 64, 130)

@@ -64,6 +64,7 @@ def test_the_commit_is_written_into_results(checkout, monkeypatch, capsys):
     assert "no commit has the source digest 000" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_source_that_runs():
     found = digest.source()
     assert len(found["digest"]) == 64 and found["digest_of"] in ("src and tests", "package")

@@ -13,6 +13,7 @@ from support.aplus.images import noise
 from support.aplus.oriented import oriented_model, tied_pictures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("window", [3, 5])
 @pytest.mark.parametrize("size", [(9, 11), (40, 23)])
@@ -45,6 +46,7 @@ def test_in_float64_it_is_float64(random, random_model):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("size", [(23, 17), (9, 30)])
 def test_with_our_border(random, random_model, scale, size):
@@ -55,6 +57,7 @@ def test_with_our_border(random, random_model, scale, size):
     np.testing.assert_allclose(aplus.bordered(plane, model), wanted, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_turned_windows(random, scale):
     """Format 2; also where orientations tie."""

@@ -18,6 +18,7 @@ def grey(width, height, kind="noise"):
     return one, other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(34, 34), (35, 61), (64, 48), (57, 40)])
 @pytest.mark.parametrize("kind", ["noise", "coarse"])
 def test_it_is_the_reference(size, kind):

@@ -13,6 +13,7 @@ from support.mia import drawn, reference
 TWO = Option("two things", Definition(blind=False, tv=STABLE))
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("option", [PLAIN, *OPTIONS, TWO], ids=lambda option: option.name)
 @pytest.mark.parametrize("margin", [(0, 0), (8, 5)])
 def test_it_is_the_reference(random, option, margin):

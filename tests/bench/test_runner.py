@@ -80,6 +80,7 @@ def test_a_case_that_cannot_run_is_an_error_of_its_own():
     assert "FAILED, nothing is timed" in lines[0] and "Traceback" in lines[0]
 
 
+@pytest.mark.slow
 def test_the_report_names_machine_source_and_run(monkeypatch):
     class Module:
         @staticmethod

@@ -22,6 +22,7 @@ def whole(world, found):
     assert set(found.recorded.values()) == {1}
 
 
+@pytest.mark.slow
 def test_without_trouble_it_is_the_ideal(tmp_path):
     found = simulate(CALM, tmp_path)
     whole(CALM, found)
@@ -29,6 +30,7 @@ def test_without_trouble_it_is_the_ideal(tmp_path):
     assert found.tries == 60 and found.warnings == 0
 
 
+@pytest.mark.slow
 def test_with_all_troubles_nothing_is_lost(tmp_path):
     world = World(segments=150, nodes=3, workers=4, errors=0.05, kills=0.05, stragglers=0.05)
     found = simulate(world, tmp_path)
@@ -46,6 +48,7 @@ def test_segments_that_begin_with_another_frame_are_made_twice_and_no_other(tmp_
     assert set(found.recorded.values()) == {1, 2} and 5 < len(again) < 40
 
 
+@pytest.mark.slow
 def test_a_lost_node_leaves_its_work_to_the_others(tmp_path):
     world = World(segments=90, nodes=3, workers=2, stragglers=0, errors=0, kills=0, deaths=0)
     found = simulate(world, tmp_path)

@@ -36,6 +36,7 @@ def test_help_names_every_command(capsys):
     assert re.search(r"train +Learn a model of A\+, or a compact network", out)
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_of_each_command(capsys, name, flag):
@@ -64,6 +65,7 @@ def test_version(capsys):
     assert snellen.__version__ in capsys.readouterr().out
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "words",
     [
@@ -89,6 +91,7 @@ def test_wrong_use(capsys, words):
     assert out == "" and err.startswith("error: ") and err.count("\n") == 1
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [

@@ -26,6 +26,7 @@ def test_a_shell_of_another_name(capsys):
     assert "'cmd' is not one of" in capsys.readouterr().err
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

@@ -27,6 +27,7 @@ WORDS = ["--psf-size", 5, "--iterations", 3, "--prior", "none", "--device", "cpu
 PSF = np.array([[1, 2, 1], [2, 9, 4], [1, 4, 2]], float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shape", "white"),
     [("a.png", (20, 24), 255), ("a.png", (21, 17, 3), 255), ("a.tif", (20, 24), 65535),
@@ -55,6 +56,7 @@ def test_one_image_on_the_gpu(capsys, picture, saved, tmp_path):
     assert (read(goal).pixels == wanted).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "settings", "iterations"),
     [
@@ -81,6 +83,7 @@ def test_every_option_reaches_the_function(picture, saved, tmp_path, words, sett
     assert (read(goal).pixels != deblur(pixels, **plain).image).any()
 
 
+@pytest.mark.slow
 def test_defaults_are_those_of_the_function(capsys, picture, saved, tmp_path):
     source = saved("in.png", picture((36, 40)))
     words = ["-o", tmp_path / "out.png", "--prior", "none", "--device", "cpu", "--json"]
@@ -109,6 +112,7 @@ def test_samples_that_no_picture_has(capsys, picture, saved, tmp_path, value, sa
 # Regions
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -243,6 +247,7 @@ def test_options_that_do_not_go_together(capsys, picture, saved, tmp_path, words
     assert names(tmp_path) == ["in.png"]
 
 
+@pytest.mark.slow
 def test_outputs(capsys, picture, saved, tmp_path):
     source, goal = saved("in.png", picture()), tmp_path / "out.png"
     words = [source, "-o", goal, *WORDS]
@@ -320,6 +325,7 @@ def test_an_interrupt_leaves_nothing(capsys, picture, saved, tmp_path, monkeypat
     assert names(tmp_path) == ["in.png"]
 
 
+@pytest.mark.slow
 def test_a_picture_without_blur_is_the_answer(capsys, picture, saved, tmp_path):
     """By default, with a notice; with --quiet without one; --prior none is plain MIA."""
     source, goal = saved("in.png", picture((40, 44, 3))), tmp_path / "out.png"

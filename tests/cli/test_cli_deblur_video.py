@@ -37,6 +37,7 @@ def json_lines(capsys, *words, code=0):
     return [line for line in lines if line["event"] != "progress"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
 def test_every_frame(capsys, clip, frames, tmp_path, name):
     lossless = ["--codec", "ffv1"] if name.endswith("mkv") else []
@@ -68,6 +69,7 @@ def test_each_frame_judged_by_itself(capsys, clip, frames, tmp_path, monkeypatch
         assert (found[0] == given[0]).all() == (outcome != "restored")
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -130,6 +132,7 @@ def test_an_odd_region_needs_other_pixels(capsys, clip, tmp_path):
     assert names(tmp_path) == ["clip.y4m"]
 
 
+@pytest.mark.slow
 def test_json(capsys, clip, frames, tmp_path):
     goal, psf = tmp_path / "out.y4m", tmp_path / "psf.png"
     *rows, done = json_lines(capsys, clip, "-o", goal, *WORDS, "--psf-out", psf)
@@ -150,6 +153,7 @@ def test_json(capsys, clip, frames, tmp_path):
     assert np.abs(shades - wanted).max() < 0.51
 
 
+@pytest.mark.slow
 def test_pipes(clip, frames, tmp_path):
     command = [
         sys.executable,
@@ -171,6 +175,7 @@ def test_pipes(clip, frames, tmp_path):
     assert [line["event"] for line in lines if line["event"] != "progress"][-1] == "done"
 
 
+@pytest.mark.slow
 def test_a_damaged_video_is_restored_as_far_as_it_goes(capsys, tmp_path):
     source = make(tmp_path / "whole.mp4", frames=20, container={"movflags": "faststart"})
     (tmp_path / "cut.mp4").write_bytes(source.read_bytes()[:-2000])

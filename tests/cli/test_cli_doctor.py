@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -24,6 +25,7 @@ def few(monkeypatch):
     monkeypatch.setattr("snellen.upscaling.shipped.files", lambda: found)
 
 
+@pytest.mark.slow
 def test_json_names_models_and_encoders(capfd, few):
     assert run("doctor", "--json") == 0
     out, err = capfd.readouterr()
@@ -49,7 +51,8 @@ def test_text_says_the_same(capfd, few):
     assert run("doctor") == 0
     out, err = capfd.readouterr()
     assert err == "" and "libx264      works" in out
-    assert re.search(r"cnn-fine-film-x2 +works: ×2, film pictures, SHA-256 [0-9a-f]{12}…", out)
+    said = "learnt from film pictures, whose pack has the SHA-256"
+    assert re.search(rf"cnn-fine-film-x2 +works: ×2, {said} [0-9a-f]{{12}}…", out)
     states = re.search(r"models:\n((  .*\n)+)", out)[1].splitlines()
     assert len({line.index(" works: ") for line in states}) == 1
     assert all(name in out for name in ("cpu:", "blas:", "gpu:", "t91-x2", "t91-x4"))
@@ -66,7 +69,7 @@ def test_a_damaged_model_is_reported_not_raised(capfd, monkeypatch, tmp_path, da
     assert found["bad"].startswith("no: ") and found["t91-x2"].startswith("works")
 
 
-def test_warm_says_what_it_prepares(capfd, monkeypatch, tmp_path):
+def test_warm_says_what_it_prepares(capfd, monkeypatch, tmp_path, first_use_is_said):
     """All that it prepares: tests/release/test_docker.py."""
     from snellen import caches
     from snellen.jobs import warm
@@ -84,3 +87,26 @@ def test_warm_says_what_it_prepares(capfd, monkeypatch, tmp_path):
     out, err = capfd.readouterr()
     assert "warning: SNELLEN_CACHE: " in err and "can be written by other users" in err
     assert run("doctor", "--warm", "--device", "cuda:99") == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="devices of Linux")
+@pytest.mark.parametrize("kind", ["nvenc", "qsv"])
+def test_a_missing_device_is_called_so(monkeypatch, tmp_path, kind):
+    """By the doctor and by a film that asks for the encoder; what FFmpeg says is kept."""
+    from snellen.gpu import driver
+    from snellen.jobs.checkup import _encoder
+    from snellen.video.sink import nvenc
+
+    monkeypatch.setattr(driver, "count", lambda: 0)
+    monkeypatch.setattr(nvenc, "_DEVICES", tmp_path)
+    assert _encoder(f"h264_{kind}").startswith("no: no such device")
+    monkeypatch.setattr(driver, "count", lambda: 1)
+    (tmp_path / "renderD128").touch()
+    assert "no such device" not in _encoder(f"h264_{kind}")
+
+
+def test_no_warning_is_no_line():
+    from snellen.cli.doctor import _lines
+
+    assert _lines({"kept": "a", "warning": ""}) == ["kept:         a"]
+    assert _lines({"warning": "b"}) == ["warning:      b"]

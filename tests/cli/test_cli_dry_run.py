@@ -79,10 +79,22 @@ def test_wrong_inputs_and_clashes(capsys, clip, saved, picture, tmp_path, small_
     Path("no.mkv").write_bytes(b"x" * 5000)
     how = ["--model", small_model, "--device", "cpu", "--dry-run"]
     assert run("upscale", "no.mkv", *how) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "no.mkv is text; expected" in capsys.readouterr().err
     assert run("upscale", "a.png", "b.png", "-o", "b.png", *how) == 2
     assert "several inputs need a folder" in capsys.readouterr().err
     assert run("upscale", "b.png", "no.mkv", "-o", "new", "-q", *how) == 2
     out, err = capsys.readouterr()
     assert "b.png → new/b.png" in out and "18×16" in out and "no.mkv" in err
     assert not Path("new").exists()
+
+
+def test_the_name_of_a_codec_is_that_of_its_encoder(capsys, clip, tmp_path, small_model):
+    """Of enlarging and of restoring, and with a target."""
+    enlarged = ["upscale", clip, "--model", small_model, "--target-mad", "3"]
+    restored = ["deblur", clip, "--psf-size", 5, "--iterations", 1, "--prior", "none"]
+    for words in (enlarged, restored):
+        more = ["--codec", "hevc", "-o", tmp_path / "o.mkv", "--device", "cpu"]
+        assert run(*words, *more, "--dry-run", "--json") == 0
+        facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert facts["encoder"] == "libx265" and facts["encoder_options"]["preset"] == "medium"
+        assert facts["encoder_options"]["crf"] == ("24" if "--target-mad" in words else "16")

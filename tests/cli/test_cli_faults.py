@@ -56,6 +56,7 @@ def test_the_environment_asks_for_it_too(capsys, monkeypatch, failing, value, sh
     assert ("Traceback" in capsys.readouterr().err) == shown
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [

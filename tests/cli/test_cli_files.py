@@ -33,6 +33,7 @@ HOW = ["--model", "m.safetensors", "--device", "cpu"]
 DEBLUR = ["--psf-size", 3, "--iterations", 1, "--device", "cpu"]
 
 
+@pytest.mark.slow
 def test_an_output_that_is_not_named(capsys, here):
     assert run("upscale", "a.png", *HOW) == 0
     assert capsys.readouterr().out == "a-x2.png: 18×16, A+ (m.safetensors)\n"
@@ -130,6 +131,7 @@ def test_a_log(capsys, here):
     assert said[6] == "exit code 2" and said[-1] == "exit code 0" and len(said) == 11
 
 
+@pytest.mark.slow
 def test_results_among_the_inputs_are_skipped_as_such(capsys, here):
     assert run("upscale", "a.png", *HOW) == 0
     capsys.readouterr()
@@ -155,6 +157,7 @@ def test_inputs_of_one_result_stop_no_other(capsys, here):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_errors_of_several_inputs_name_theirs(capsys, here):
     Image.new("L", (40, 40)).save("large.png")
     words = ["--size", "20x20", "--device", "cpu"]
@@ -200,6 +203,7 @@ def test_warnings_of_a_result_in_json_name_options(capsys, here):
     assert done["warnings"] == warned
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("value", ["99", "-1", "nan"])
 def test_values_are_checked_before_any_work(capsys, here, value):
     words = ["a.png", "none.mkv", "--crf", value, *HOW]
@@ -212,13 +216,16 @@ def test_help_has_the_real_defaults(capsys):
 
     assert run("upscale", "--help") == 0
     said = " ".join(capsys.readouterr().out.replace("-\n", "-").split())
-    (quality,) = re.findall(r"\[default: (\d+); libsvtav1 (\d+), libvpx- ?vp9 (\d+), nvenc", said)
-    names = ("libx264", "libsvtav1", "libvpx-vp9")
+    (quality,) = re.findall(
+        r"\[default: (\d+); libsvtav1 (\d+), libvpx- ?vp9 (\d+), libvpx (\d+), nvenc", said
+    )
+    names = ("libx264", "libsvtav1", "libvpx-vp9", "libvpx")
     assert [int(one) for one in quality] == [_QUALITY[name] for name in names]
     assert _QUALITY["libx265"] == _QUALITY["libx264"] == _QUALITY["hevc_nvenc"]
     assert f"[default: {_PRESETS['libx264']}; libsvtav1 {_PRESETS['libsvtav1']}]" in said
 
 
+@pytest.mark.slow
 def test_threads_of_a_run(here, monkeypatch, capsys):
     """Those of the CPU's work, of encoder and decoder; not those of the next run."""
     from snellen.cpu import threads
@@ -241,7 +248,7 @@ def test_threads_of_a_run(here, monkeypatch, capsys):
     refused("upscale", capsys, ["a.png", "--threads", "0", *HOW], "--threads")
 
 
-def test_the_first_use_is_said_at_once(here, monkeypatch, capsys):
+def test_the_first_use_is_said_at_once(here, monkeypatch, first_use_is_said):
     """And a warning names the variable where nothing, or the temporary folder, keeps the code."""
     from snellen import caches
     from snellen.jobs import first_use

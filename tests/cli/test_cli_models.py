@@ -40,6 +40,7 @@ def test_several_models_are_offered(monkeypatch, random_model, tmp_path):
     assert json.loads(done.output) == {"method": None, "source_kind": None}
 
 
+@pytest.mark.slow
 def test_the_model_is_named(clip, tmp_path, small_model, capsys, monkeypatch):
     only_2014(monkeypatch)
     goal = tmp_path / "large.mkv"
@@ -63,3 +64,11 @@ def test_why_it_was_chosen(tmp_path, kind, said):
     text, facts = _line(result)
     assert text == f"{tmp_path / 'b.png'}: 8×6, compact network (cnn-fast-soft-x2){said}"
     assert facts["source_kind"] == kind and facts["model"] == "cnn-fast-soft-x2"
+
+
+@pytest.mark.parametrize("method", ["esrgan", "cnn"])
+def test_an_unknown_method_is_told_where_files_are_named(tmp_path, capsys, method):
+    assert snellen("upscale", tmp_path / "a.png", "--method", method) == 2
+    said = capsys.readouterr().err
+    assert f"'{method}' is not one of 'auto', 'aplus', 'cnn-fast', 'cnn-fine'; a model of" in said
+    assert "name that as --model" in said

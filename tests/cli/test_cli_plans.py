@@ -55,6 +55,7 @@ def test_a_plan_is_a_file_of_its_own(capsys, source, tmp_path, monkeypatch, plan
     assert not (tmp_path / "out.mkv").exists() and not (tmp_path / "-").exists()
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["--segments", "1:2"], "--segments needs --plan FILE"),

@@ -43,6 +43,7 @@ def jobs(capsys):
     return [one for one in events if one["event"] == "begin"], events
 
 
+@pytest.mark.slow
 def test_the_command_line_wins_over_the_recipe_and_that_over_defaults(folder, capsys):
     (folder / "snellen.toml").write_text(WHOLE)
     words = ("upscale", folder / "a.png", "--json", "-y", "--device", "cpu")
@@ -87,6 +88,7 @@ def test_verbose_log_and_doctor_say_what_came_from_where(folder, capsys, monkeyp
     assert f"{file} not there" in capsys.readouterr().out
 
 
+@pytest.mark.cases(23)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -162,6 +164,7 @@ def test_a_file_that_others_can_write_is_refused_unless_it_is_named(folder, caps
     assert run("upscale", *words, "--config", file) == 0
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("platform", "variables", "place"),
     [
@@ -215,3 +218,24 @@ def test_training_notes_the_settings_of_the_file(folder):
         command = file.metadata()["command"]
     assert command.startswith("snellen train --images images --output m.safetensors --anchors 4 ")
     assert command.endswith("--iterations 1 --samples 400 --neighbours 16")
+
+
+@pytest.mark.parametrize("text", ["[upscale]\nno-such = 3\n", "no TOML", "[score]\nevery = true\n"])
+@pytest.mark.parametrize("words", ["upscale --help", "score -h", "train --help", "bench mad -h"])
+def test_help_always_helps(folder, capsys, text, words):
+    """What is wrong in the file is said beside it."""
+    (folder / "snellen.toml").write_text(text)
+    assert run(*words.split()) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Usage: snellen ") and "Options" not in err
+    assert err.startswith(f"warning: {folder / 'snellen.toml'}: ") and err.count("\n") == 1
+    refused("score", capsys, ["a", "b"], "snellen.toml")
+
+
+def test_help_tells_the_defaults_of_the_program(folder, capsys):
+    assert run("score", "--help") == 0
+    plain = capsys.readouterr().out
+    (folder / "snellen.toml").write_text("[score]\nworst = 7\n")
+    assert run("score", "--help", "--recipe", "none") == 0
+    out, err = capsys.readouterr()
+    assert out == plain and "--recipe none, which is not in" in err

@@ -38,6 +38,7 @@ def test_what_cannot_be_seen_is_escaped(capsys, text, wanted):
     assert capsys.readouterr() == (wanted + "\n", wanted + "\n")
 
 
+@pytest.mark.slow
 def test_no_character_ends_a_line_or_commands_a_terminal():
     everything = "".join(map(chr, range(0x110000)))
     shown = terminal.shown(everything)
@@ -76,6 +77,7 @@ def test_streams_that_take_nothing(monkeypatch, number, is_pipe):
     assert run("doctor") == (141 if is_pipe else 1)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "words",
     [
@@ -112,6 +114,7 @@ def shell(line, **environment):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="for /dev/full")
 @pytest.mark.parametrize(
     ("line", "code", "said"),
@@ -136,6 +139,7 @@ def test_streams_that_are_closed_or_full(line, code, said):
     assert done.stderr.startswith(said) and done.stderr.count("\n") == bool(said)
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_the_command_in_silence():
     process = subprocess.Popen(
         [sys.executable, "-m", "snellen", "doctor", "--json"],

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from support.cli import run
+from snellen.cli.commands import cli
+from snellen.cli.types import Written
+from support.cli import names, run
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -57,6 +59,7 @@ def pictures(tmp_path, monkeypatch):
         Image.fromarray(numbers).save(tmp_path / name)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_some_values(capsys, pictures, monkeypatch, name):
     """Another value for each option; the slow test takes all."""
@@ -73,6 +76,7 @@ def test_all_values(capsys, pictures, monkeypatch, name):
             check(capsys, [name, *ARGUMENTS[name], option, value], monkeypatch)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("value", ["", "\ud800", "a\0b", "\x1b[31m\n", "x" * 5000, "ftp://x/"])
 def test_names_of_files(capsys, pictures, monkeypatch, value):
     for words in (["upscale", value, "-o", "o.png"], ["score", "a.png", value]):
@@ -80,6 +84,7 @@ def test_names_of_files(capsys, pictures, monkeypatch, value):
             check(capsys, words, monkeypatch)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("words", "value", "inputs"),
     [
@@ -124,3 +129,51 @@ def test_a_wrong_value_is_named(capsys, words, said):
 def test_a_number_is_told_as_it_was_typed(capsys, pictures, command, words):
     assert run(command, "a.png", *(["a.png"] if command == "score" else []), *words) == 2
     assert f"{words[0]} {words[1]};" in capsys.readouterr().err
+
+
+def outputs(command=cli, words=()):
+    """Each command, and its options that name an output."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from outputs(command.get_command(context, name), (*words, name))
+        return
+    for one in command.params:
+        if isinstance(one.type, Written) and not one.multiple:
+            yield words, one.opts
+
+
+def test_which_options_name_an_output():
+    wanted = {
+        "upscale": "--deblur-psf-out --log --output --plan --report",
+        "deblur": "--log --output --plan --psf-out --report",
+        "score": "--csv --log --map-out --report",
+        "compare": "--log --output",
+        "train": "--output",
+        "bench quality": "--output --page",
+    }
+    found = {}
+    for words, options in outputs():
+        found.setdefault(" ".join(words), []).append(options[-1])
+    assert {name: " ".join(sorted(found[name])) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(("words", "options"), [(a, b) for a, b in outputs()])
+def test_an_output_that_is_named_twice_is_refused(capsys, tmp_path, monkeypatch, words, options):
+    """One of them would not be made; whatever spelling it has, and wherever it stands."""
+    monkeypatch.chdir(tmp_path)
+    Image.fromarray(np.full((34, 35), 9, np.uint8)).save("a.png")
+    assert run(*words, options[0], "x.png", "a.png", "a.png", f"{options[-1]}=y.png") == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith(f"error: got {options[0]} 2 times; expected it once")
+    assert names(tmp_path) == ["a.png"]
+
+
+def test_what_reads_may_be_given_again_and_help_helps(capsys, pictures):
+    """The last of options that make nothing counts, as of an alias and what follows it."""
+    words = ["upscale", "a.png", "--method", "cnn-fast", "--scale", "3", "--scale", "2"]
+    assert run(*words, "-o", "b2.png") == 0
+    with Image.open("b2.png") as made:
+        assert made.size == (70, 68)
+    assert run(*words, "-o", "b3.png", "-o", "b4.png", "--help") == 0
+    assert "Inputs and outputs" in capsys.readouterr().out

@@ -62,6 +62,7 @@ def same(found, wanted):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
 def test_every_frame(capsys, clip, frames, tmp_path, small_model, name):
     lossless = ["--codec", "ffv1"] if name.endswith("mkv") else []
@@ -98,6 +99,7 @@ def test_the_cpu_steps_in_where_autos_gpu_has_no_room(
     assert goal.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_part_and_json(capsys, clip, frames, tmp_path, small_model):
     goal = tmp_path / "out.y4m"
     words = ["--model", small_model, "--frames", 2, "--json"]
@@ -117,6 +119,7 @@ def test_pipes(clip, frames, tmp_path, small_model):
     same(planes(tmp_path / "out.y4m"), enlarged(small_model, frames))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.y4m", "out.mkv"])
 def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkeypatch, name):
     whole = upscaler.Upscaler.run
@@ -135,6 +138,7 @@ def test_an_interrupt_leaves_nothing(capsys, clip, tmp_path, small_model, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["clip.y4m"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["auto", "cpu", "nvdec"])
 def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, decoder):
     """The same frames; one that does not work is replaced, with a warning."""
@@ -147,6 +151,7 @@ def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, deco
     same(planes(goal), enlarged(small_model, frames))
 
 
+@pytest.mark.slow
 def test_an_encoder_of_nvidias(capsys, clip, tmp_path, small_model, monkeypatch):
     monkeypatch.setattr(nvenc, "probe", lambda *_: "no such device")
     goal = tmp_path / "out.mkv"
@@ -162,6 +167,7 @@ def test_an_encoder_of_nvidias(capsys, clip, tmp_path, small_model, monkeypatch)
     assert lines[-1]["encoder"] == "libx264"
 
 
+@pytest.mark.slow
 def test_the_device_is_named(capsys, clip, tmp_path, small_model):
     words = ["upscale", clip, "-o", tmp_path / "out.y4m", "--model", small_model, "--overwrite"]
     assert run(*words, "--device", "cpu", "--json") == 0
@@ -171,6 +177,7 @@ def test_the_device_is_named(capsys, clip, tmp_path, small_model):
     assert capsys.readouterr().out.endswith(f" s on {done['device']}, A+ (small.safetensors)\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chroma", ["auto", "cpu", "gpu"])
 def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, chroma):
     asked = []
@@ -186,6 +193,7 @@ def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, c
     assert asked == [chroma]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

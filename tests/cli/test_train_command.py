@@ -61,6 +61,7 @@ def test_the_command_writes_a_model(folder, tmp_path):
     assert model.projections.tobytes() == load(output, 2).projections.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -119,6 +120,7 @@ def test_options_of_the_other_method(folder, tmp_path, words, message):
     assert isinstance(done.exception, InputError) and message in done.exception.message
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_model_that_cannot_be_written(folder, tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "no space left on device")

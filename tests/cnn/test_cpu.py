@@ -42,6 +42,7 @@ def exact(model, codes):
 FLOATS = Format(1, 1, 0, white=255)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "layers", "channels", "side"),
     [(2, 4, 16, 5), (3, 1, 5, 3), (4, 0, 3, 5), (2, 2, 32, 3)],
@@ -55,6 +56,7 @@ def test_floats(random, scale, layers, channels, side, shape):
     np.testing.assert_allclose(found, exact(model, codes), rtol=0, atol=128 * 2e-5)
 
 
+@pytest.mark.slow
 def test_strips_parts_and_threads_do_not_count(random, monkeypatch):
     model = reference.model(random, 2, 4, 16)
     for shape in ((131, 75), (1, 90), (90, 1), (67, 67)):

@@ -41,6 +41,21 @@ def test_round_trip(random, tmp_path, scale, side):
         found.save(tmp_path / "b.safetensors", overwrite=False)
 
 
+def test_arrays_that_are_not_contiguous_are_saved_as_they_are(random, tmp_path):
+    model = reference.model(random, 2, 3, 8, 3)
+    turned = {name: np.asfortranarray(getattr(model, name)) for name in TENSORS}
+    turned = {name: array for name, array in turned.items() if array.ndim > 1}
+    assert not any(array.flags.c_contiguous for array in turned.values())
+    other = replace(model, **turned)
+    assert all(getattr(other, name).flags.c_contiguous for name in TENSORS)
+    assert other.digest == model.digest
+    other.save(tmp_path / "turned")
+    model.save(tmp_path / "plain")
+    assert (tmp_path / "turned").read_bytes() == (tmp_path / "plain").read_bytes()
+    for name in TENSORS:
+        assert (getattr(read(tmp_path / "turned"), name) == getattr(model, name)).all()
+
+
 def test_files_are_small(random, tmp_path):
     for layers, channels in SIZES.values():
         model = reference.model(random, 4, layers, channels)
@@ -67,6 +82,7 @@ WRONG = {
 }
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("message", WRONG)
 def test_wrong_arrays(random, message):
     with pytest.raises(ModelError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -21,18 +22,24 @@ def counts():
 @pytest.fixture
 def many():
     """More than one BLAS thread before the test."""
-    with threadpool_limits(2, "blas"):
-        found = counts()
-        assert len(found) >= 2 and set(found) == {2}  # NumPy's and SciPy's
+    with threadpool_limits(1, "blas"), threadpool_limits(2, "blas"):
+        takes_two = set(counts()) == {2}
+        with threadpool_limits(1, "blas"):
+            takes_one = set(counts()) == {1}
+        if "vapoursynth" in sys.modules and not (takes_one and takes_two):
+            pytest.skip("OpenBLAS takes no other number after VapourSynth's threads have used it")
+        assert takes_two and len(counts()) >= 2  # NumPy's and SciPy's
         yield
 
 
+@pytest.mark.slow
 def test_one_inside_and_as_before_outside(many):
     with single_threaded():
         assert set(counts()) == {1}
     assert set(counts()) == {2}
 
 
+@pytest.mark.slow
 def test_an_error_restores(many):
     with pytest.raises(ZeroDivisionError), single_threaded():
         raise ZeroDivisionError
@@ -63,6 +70,7 @@ def test_a_second_thread_waits(many):
     assert entered.is_set() and set(counts()) == {2}
 
 
+@pytest.mark.slow
 def test_upscalers_in_two_threads_leave_it_as_it_was(random_model):
     """Without the lock, one would restore the other's limit for good."""
     before = counts()

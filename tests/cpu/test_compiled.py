@@ -67,6 +67,7 @@ def scaled(loop, dtype=np.float32):
     return out.tolist()
 
 
+@pytest.mark.slow
 def test_the_code_is_kept_on_disk(kept, made):
     for types, dtype in enumerate((np.float32, np.float64), 1):
         for _ in range(2):
@@ -74,6 +75,7 @@ def test_the_code_is_kept_on_disk(kept, made):
             assert len(kept()) == len(made) == types
 
 
+@pytest.mark.slow
 def test_types_may_change_from_call_to_call(kept, made):
     loop = compiled(scale)
     for dtype in (np.float32, np.float64, np.float32, np.int16):
@@ -120,6 +122,7 @@ def test_layouts():
         loop(plane)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [lambda data: b"", lambda data: data[:-1], lambda data: data[:-1] + bytes([data[-1] ^ 1])],
@@ -132,6 +135,7 @@ def test_a_damaged_file_is_replaced(kept, made, damage):
         assert scaled(compiled(scale)) == [3, 4, 5] and len(made) == 2
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("symbols", [None, "no_such_symbol", ["no_such_symbol"], [1]])
 def test_what_cannot_be_loaded_is_replaced(kept, made, symbols):
     """As of another version: whole, but not what is expected."""
@@ -142,12 +146,14 @@ def test_what_cannot_be_loaded_is_replaced(kept, made, symbols):
         assert scaled(compiled(scale)) == [3, 4, 5] and len(made) == 2
 
 
+@pytest.mark.slow
 def test_what_others_can_write_is_not_run(kept, made, tmp_path):
     scaled(compiled(scale))
     (tmp_path / "loops").chmod(0o777)
     assert scaled(compiled(scale)) == [3, 4, 5] and len(made) == 2
 
 
+@pytest.mark.slow
 def test_without_a_folder_that_can_be_written(monkeypatch, made):
     monkeypatch.setattr(caches, "folders", lambda: iter(()))
     for _ in range(2):

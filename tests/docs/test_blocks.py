@@ -144,6 +144,7 @@ def test_each_block_names_its_language():
     assert {block.language for block in BLOCKS if "{" not in block.text[:1]} <= wanted | {""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python(page, samples, files, monkeypatch):
     monkeypatch.chdir(files)

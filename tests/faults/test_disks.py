@@ -49,6 +49,7 @@ def refused(scene, ended, *words):
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [700, pytest.param(0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("command", chosen(WRITERS))
 def test_a_limit_of_the_files_size(scene, command, size):

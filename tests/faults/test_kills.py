@@ -75,6 +75,7 @@ def after_a_kill(scene, command, whole):
     return found
 
 
+@pytest.mark.slow
 def test_some_signals(tmp_path, given):
     """One command, twice: the rest is slow."""
     draw = random.Random(SEED)
@@ -124,6 +125,7 @@ def test_a_signal_while_python_ends(tmp_path):
     assert done.returncode == 3
 
 
+@pytest.mark.slow
 def test_the_end_beside_threads_that_are_in_a_library(tmp_path):
     """Python's own end aborts where SciPy's C++ comes back to it (seen once in 300 runs)."""
     (tmp_path / "busy.py").write_text(

@@ -128,6 +128,7 @@ def test_the_current_stream(cuda, random, size):
             assert error(one.get(), wanted) < 2 * WITHIN
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("call", [fft.fft2, fft.ifft2, fft.rfft2, fft.irfft2])
 @pytest.mark.parametrize("shape", [(32,), (48, 64), (64, 512), ()], ids=str)
 def test_other_sizes_are_refused(call, shape):

@@ -45,6 +45,7 @@ def test_the_reference_is_philox():
     assert philox((WORD,) * 4, (WORD,) * 2) == (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("time", "seed"), [(0, 0), (-1, 5), (2**40 + 3, WORD), (0x9E3779B97F4A7C15 - 2**64, 2**31)]
 )
@@ -58,6 +59,7 @@ def test_random_numbers(time, seed):
             assert found[row, 4 * group : 4 * group + 4].tolist() == expected
 
 
+@pytest.mark.slow
 def test_the_blur_of_a_place():
     """A frame's noise is the sum of weighted numbers around each place, whatever the strip."""
     blur = grain.weights(3840, 2160)
@@ -72,6 +74,7 @@ def test_the_blur_of_a_place():
     np.testing.assert_array_equal(grain.blurred(blur, 5, 3, 50, 9, 1), exact[5:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bits", "full"), [(8, False), (10, False), (8, True), (16, True)])
 def test_the_amount(bits, full):
     """Standard deviation in the middle, where rounding adds 1/12; nothing in black and white."""

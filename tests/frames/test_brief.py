@@ -17,6 +17,7 @@ from snellen.jobs import Clip, MadSettings, ScoreJob, ScoreRow, ScoreTable, Upsc
 PLANE = np.zeros((480, 640), np.uint8)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("value", "said"),
     [

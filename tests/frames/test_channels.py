@@ -64,6 +64,7 @@ class Text(str):
     __hash__ = str.__hash__
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(
     ("shape", "axis", "how", "words"),
     [

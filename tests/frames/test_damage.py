@@ -78,6 +78,7 @@ class TestJpeg:
 
 
 class TestPng:
+    @pytest.mark.cases
     @pytest.mark.parametrize(
         ("data", "said"),
         [
@@ -166,6 +167,7 @@ class TestTiff:
             of(tmp_path, bytes(lzw), ".tif")
         assert capfd.readouterr().err == ""
 
+    @pytest.mark.slow
     def test_threads_hear_their_own(self, tmp_path):
         whole = encoded("TIFF", "1", compression="group4")
         broken = bytearray(whole)

@@ -206,6 +206,7 @@ def test_rows_with_a_pitch(fake):
     check(make(fake, (5, 7)).submit([frame[:, 3:10]]).result(), frame[:, 3:10])
 
 
+@pytest.mark.slow
 def test_results_that_nobody_takes(fake):
     """Their memory is written to all the same, and must not go before."""
     frames = planes(8, (5, 7))
@@ -364,6 +365,7 @@ def test_close_while_frames_are_in_flight(fake):
         check(one.result(), frame)
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_dropped_waits_for_its_frames(fake):
     (frame,) = planes(1, (5, 7))
     engine = make(fake, (5, 7))
@@ -373,6 +375,7 @@ def test_an_engine_that_is_dropped_waits_for_its_frames(fake):
     check(pending.result(), frame)
 
 
+@pytest.mark.slow
 def test_an_engine_that_the_collector_finds_in_a_cycle_gives_back_streams_that_live(fake):
     """The collector calls `__del__` of CuPy's streams, too, before or after the engine's."""
 
@@ -419,6 +422,7 @@ def test_an_engine_that_cannot_be_made_gives_back_its_streams(fake):
     engine.close()
 
 
+@pytest.mark.slow
 def test_close_drops_all_memory(fake):
     gc.collect()
     before = len(fake.live)

@@ -44,6 +44,7 @@ def test_no_white_that_is_no_positive_number(white):
     assert caught.value.parameter == "white"
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("subsampling", ["420", (1,), (-1, 0), (0.5, 1), 1])
 def test_no_odd_subsampling(subsampling):
     with pytest.raises(InputError, match=r"as \(1, 1\) of 4:2:0") as caught:

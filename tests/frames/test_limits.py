@@ -63,6 +63,7 @@ def test_a_claim_that_the_file_cannot_hold(tmp_path, name):
         read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [b"zTXt", b"iCCP"])
 def test_metadata_that_inflate_to_much(tmp_path, kind):
     body = b"k\0\0" + zlib.compress(bytes(10**8), 9)
@@ -98,6 +99,28 @@ def test_the_default_goes_by_memory_and_growth():
     with limits.at_most(None, 16):
         large = limits.greatest(), limits.greatest(film=True)
     assert small[0] > large[0] > 0 and small[1] > large[1] > 0 and small[0] > small[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [("0::/job/one", "job/memory.max"), ("0::/job/one", "memory.max"),
+     ("4:cpu,memory:/job/one", "memory/job/one/memory.limit_in_bytes"),
+     ("4:memory:/job/one", "memory/memory.limit_in_bytes")],
+)  # fmt: skip
+def test_a_limit_of_a_control_group_counts(tmp_path, monkeypatch, line, file):
+    """Of cgroup v2 and v1, of the process's own group and of those around it."""
+    told = tmp_path / "cgroup"
+    told.write_text(f"2:cpu:/other\n{line}\n")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("123456789\n")
+    (tmp_path / "memory.limit_in_bytes").write_text("5")  # of no group
+    monkeypatch.setattr(limits, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(limits, "_OWN_GROUPS", told)
+    limits.memory.cache_clear()
+    try:
+        assert limits.memory() == 123456789
+    finally:
+        limits.memory.cache_clear()
 
 
 def test_a_limit_of_the_process_counts():

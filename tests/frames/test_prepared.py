@@ -269,6 +269,7 @@ def test_idle_objects_go_where_memory_does_not_suffice(error):
     assert tried == [60, 0, None, None, None]
 
 
+@pytest.mark.slow
 def test_fragments_are_given_back_where_memory_does_not_suffice():
     """Also where nothing is idle: the pool holds memory that nobody uses."""
     tried = []

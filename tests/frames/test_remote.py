@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,7 @@ def test_other_schemes_are_refused(text):
         typed(text)
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("text", "why"),
     [("zip://a.zip::http://host/b", "several"), ("http://host/a::s3://b/c", "several"),
@@ -98,12 +100,17 @@ def test_an_address_shows_no_secret():
     assert (typed("s3://bucket/x/") / Path() / "a").url == "s3://bucket/x/a"
 
 
-@pytest.mark.parametrize(("scheme", "extra"), [("https", "cluster"), ("s3", "s3"), ("gs", "gcs")])
+@pytest.mark.parametrize(
+    ("scheme", "extra"), [("http", "urls"), ("https", "urls"), ("s3", "s3"), ("gs", "gcs")]
+)
 def test_the_extra_is_named(scheme, extra, monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(InputError, match=rf"pip install \"snellen\[{extra}\]\"") as error:
         opening.contents(typed(f"{scheme}://bucket/x.npy"), 9)
     assert error.value.exit_code == 2
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    assert extra in extras and "snellen[urls]" in extras["cluster"]
 
 
 def test_a_store_that_has_gone(monkeypatch, tmp_path):
@@ -244,3 +251,65 @@ def test_redirects_lead_to_http_only(web, tmp_path):
     web.redirects["/round"] = f"{web.base}/round"
     with pytest.raises(InputError, match="again and again"):
         opening.contents(typed(f"{web.base}/round"), 9)
+
+
+def answer(head, body=b"abcde"):
+    return b"HTTP/1.1 " + head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body
+
+
+@web_only
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [(b"hello\r\n\r\n", "the server's answer is broken: ."),
+     (answer("200 OK\nTransfer-Encoding: chunked", b"zz\r\n"), "the server's answer is broken: ."),
+     (answer("200 OK\nContent-Length: 500"), "the server's answer is broken: ."),
+     (answer("200 OK\nno header"), "the server's answer is broken: ."),
+     (answer("302 Found\nContent-Length: 0", b""), r"without an address \(HTTP 302\)$"),
+     (answer("302 Found\nContent-Length: 5"), r"without an address \(HTTP 302\)$"),
+     (answer("204 No Content", b""), "the server answers HTTP 204 No Content$"),
+     (answer("400 Bad Request\nContent-Length: 0", b""), "read: HTTP 400 Bad Request$")],
+)  # fmt: skip
+def test_answers_that_are_no_file(web, sent, said):
+    """Of what is read as a whole, and of films; the number of a broken answer is not told."""
+    web.raw["/a"] = sent
+    path = typed(f"{web.base}/a")
+    for read_it in (lambda: opening.contents(path, 9), lambda: RemoteFile(path).read(5)):
+        with pytest.raises(InputError, match=said) as error:
+            read_it()
+        assert ("HTTP 400" in str(error.value)) == (b"400" in sent)
+
+
+def test_addresses_where_only_files_can_be(tmp_path):
+    """One message, and exit code 2."""
+    from snellen.cli.config_file import config_of
+    from snellen.cli.log import Log
+    from snellen.frames import atomic
+    from snellen.mad import heatmap
+
+    path = typed("http://me:secret@h/a.log")
+    for refused in (
+        lambda: atomic.check_target(path, None, False),
+        lambda: Log(path, "snellen"),
+        lambda: heatmap.check(path, False),
+        lambda: config_of("http://me:secret@h/a.log"),
+    ):
+        with pytest.raises(InputError, match=r"^http://h/a\.log is an address; expected"):
+            refused()
+
+
+@web_only
+def test_a_film_that_changes_between_two_openings(web, tmp_path):
+    """A run opens its input several times; what it was at first counts, for files as well."""
+    from snellen.frames.protection import protected
+
+    (tmp_path / "a.mkv").write_bytes(b"abc")
+    address = typed(web.put("a.mkv", b"abc"))
+    for path in (tmp_path / "a.mkv", address):
+        with protected([path]):
+            assert not opening.for_ffmpeg(path).changed
+            web.put("a.mkv", b"abcd")
+            (tmp_path / "a.mkv").write_bytes(b"abcd")
+            assert opening.for_ffmpeg(path).changed
+        assert not opening.for_ffmpeg(path).changed
+        (tmp_path / "a.mkv").write_bytes(b"abc")
+        web.put("a.mkv", b"abc")

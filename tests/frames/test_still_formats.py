@@ -199,7 +199,7 @@ def test_jpeg_xl_by_a_plug_in(tmp_path, monkeypatch):
     for name in ("pillow_jxl", "jxlpy"):
         monkeypatch.setitem(sys.modules, name, None)
     for work in (read, header):
-        with pytest.raises(InputError, match="JPEG XL is read by a plug-in of Pillow, and none"):
+        with pytest.raises(InputError, match=r"JPEG XL is read by a plug-in .*not installed"):
             work(path)
 
     class Plain(ImageFile.ImageFile):
@@ -215,6 +215,7 @@ def test_jpeg_xl_by_a_plug_in(tmp_path, monkeypatch):
     assert header(path) == Header(8, 6, False)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("suffix", [".avif", ".webp", ".heic", ".dng", ".jpg"])
 def test_a_huge_file_with_holes(tmp_path, suffix):
     """Nobody reads it into memory as a whole, or byte by byte."""
@@ -264,6 +265,7 @@ class TestCmyk:
 
 
 class TestDeepTiff:
+    @pytest.mark.cases(5)
     @pytest.mark.parametrize("compression", tiff_write.WRITTEN)
     @pytest.mark.parametrize("dtype", [np.uint16, np.float32])
     def test_tiles(self, random, tmp_path, compression, dtype):

@@ -31,7 +31,7 @@ USUAL: dict[str, tuple[Any, ...]] = {
     "pictures": (2,), "pix_fmt": ("yuv420p",), "policy": ("drop",), "position": ((3, 2),),
     "positions": (((1, 1), (2, 2)),), "preset": ("ultrafast",), "prior": (None, "auto"),
     "profile": (True,), "psf_size": (5,), "psf_start": (2, 1.5), "pts": (200,), "quality": (90,),
-    "queue": (2,), "ratio": (0.5, 1), "read_noise": (0.5,), "recentre": (True,),
+    "queue": (2,), "ratio": (0.5, 1), "read_noise": (0.5,), "recentre": (True, "whole"),
     "region": ((1, 2, 8, 8),), "report_size": (5, 30.0), "resize": (True,), "ridge": (0.5, 1),
     "scale": (2, 2.0, 3), "seed": (200,), "segments": (False,), "shape": ((16, 16),),
     "sharpen": (0.5, 1), "siting": ((0.5, 0.5),), "size": ("88x80", (88, 80)),

@@ -247,8 +247,8 @@ def targets(folder: Path) -> list[Target]:
                ("clip", "encoding", "decoder", "audio", "fps"), (),
                lambda options: [options.named(), plain_values(options)]),  # type: ignore[arg-type,return-value]
         Target("Clip", jobs.Clip, settings(),
-               ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map"), (),
-               plain_values),
+               ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map",
+                "fps"), (), plain_values),
         Target("Encoding", jobs.Encoding, settings(),
                ("codec", "preset", "crf", "options", "pix_fmt", "colour"), (), plain_values),
         Target("MiaSettings", jobs.MiaSettings, settings(), (*mia, "iterations", "psf_start"),

@@ -101,7 +101,7 @@ def said(run: Outcome) -> Iterator[str]:
     for line in lines:
         is_notice = line.startswith("in/") and ": " in line
         is_notice |= line.startswith("pairs: ") and "--pairs" in run.case.words
-        if not (is_notice or line.startswith(("error: ", "warning: ", '{"'))):
+        if not (is_notice or line.startswith(("error: ", "warning: ", "first use: ", '{"'))):
             yield f"a line that is not ours: {line[:200]!r}"
             return
 

@@ -19,6 +19,7 @@ def fuzzer():
     one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_found(path, fuzzer):
     assert path.stat().st_size <= 20_000

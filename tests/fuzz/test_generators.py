@@ -24,6 +24,7 @@ SLOW = {"plan", "segments"}
 """Kinds for which films are made in segments beforehand."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(k, marks=pytest.mark.slow) if k in SLOW else k for k in registry.KINDS],
@@ -59,6 +60,7 @@ def test_a_splice_of_anything():
         mutated(Random(number), b"", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["film", "picture", "model"])
 def test_headers_have_fields(kind):
     for number in range(30):
@@ -86,6 +88,7 @@ def _timeless(files):
     return {name: len(data) if data[4:12] == b"ftypavis" else data for name, data in files.items()}
 
 
+@pytest.mark.slow
 def test_odd_values_do_not_change_those_of_later_cases():
     before = repr(kinds._ODD)
     for number in range(3000):

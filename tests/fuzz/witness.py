@@ -75,12 +75,12 @@ def _format(path: str) -> str | None:
 
 def _deep(path: str) -> tuple[int, int] | None:
     """Return the size of a TIFF file with samples that Pillow does not know, by our reader."""
-    from snellen.frames import tiff
+    from snellen.frames import tiff, tiff_kinds
 
     try:
         with Path(path).open("rb") as file:
             tags = tiff.directory(file)
-            if tags is None or not tiff.is_ours(tags):
+            if tags is None or not tiff_kinds.kind_of(tags).is_ours:
                 return None
             height, width, _ = tiff.read(file, tiff.layout(tags)).shape
             return width, height

@@ -84,6 +84,7 @@ class Library:
         return ask
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("library", "retained"),
     [
@@ -338,6 +339,7 @@ def test_a_thread_that_has_just_begun():
         assert pool.submit(total).result() == 45
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", ["", "gpu", "cuda:", "cuda:x", "CPU", "cuda:-1", "cpu:0"])
 def test_unknown(name):
     with pytest.raises(DeviceError, match="expected auto, cpu"):

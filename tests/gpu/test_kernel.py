@@ -53,6 +53,7 @@ def add(folder=FOLDER, name="add", **constants):
 # Compiling: no GPU needed.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHES)
 def test_compiles_for_every_architecture(nvrtc, place, arch):
     binary = add().compile(arch)
@@ -74,6 +75,7 @@ def test_instructions_of_one_generation_are_compiled_for_it_alone(monkeypatch):
     assert begun == ["sm_90a", "sm_120"]
 
 
+@pytest.mark.slow
 def test_local_memory_is_reported(nvrtc, place):
     binary = add().compile("sm_90")
     spills, indexed = binary.usage("spills"), binary.usage("indexed")
@@ -101,6 +103,7 @@ extern "C" __global__ void calls(float* x, int n) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHES)
 def test_use_without_a_log(nvrtc, place, tmp_path, arch):
     """As where NVRTC takes code from a cache of its own: the code says what the log says."""
@@ -135,6 +138,7 @@ def test_an_error_in_an_include_names_its_file(nvrtc, place, tmp_path):
         add(tmp_path).compile("sm_80")
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("file", "name", "arch", "words"),
     [
@@ -180,6 +184,7 @@ def test_a_constant_that_cpp_cannot_read(value):
 # The cache.
 
 
+@pytest.mark.slow
 def test_compiled_once_for_each_source_constant_and_architecture(compilations, tmp_path):
     for file in ("add.cu", "weight.cuh"):
         shutil.copy(FOLDER / file, tmp_path)
@@ -198,6 +203,7 @@ def test_compiled_once_for_each_source_constant_and_architecture(compilations, t
     assert len(compilations) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [lambda data: data[:-1], lambda data: b"", lambda data: b"x\n", lambda data: b"[]\n" + data],
@@ -210,11 +216,13 @@ def test_a_damaged_cache_is_compiled_again(compilations, place, damage):
     assert add().compile("sm_80").code == first.code and len(compilations) == 2
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_no_error(compilations, monkeypatch):
     monkeypatch.setattr(caches, "folders", lambda: iter(()))
     assert add().compile("sm_80").code == add().compile("sm_80").code and len(compilations) == 2
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("content", [b"", b"{", b'{"log": ""}\nno cubin', b'{"log": 1}', b"\xff\n"])
 def test_what_is_no_machine_code_is_compiled_again(compilations, place, content):
     """Its digest is right, but it was not written by us."""
@@ -285,6 +293,7 @@ def test_headers_of_cuda(nvrtc, place, tmp_path):
 # Arguments.
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("value", "passed"),
     [

@@ -299,6 +299,7 @@ def rows(kernels, quick):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "arch"), [*rows(CASES, [QUICK]), *rows(SLOW, [])])
 def test_compiles_and_spills_nothing(nvrtc, kernel, arch):
     check(kernel, kernel.compile(arch))
@@ -316,6 +317,7 @@ def test_every_kernel_of_every_file_is_checked(nvrtc, file):
     assert found == {kernel.name for kernel in checked}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "declared"), [("spills", 400), ("indexed", 396)])
 def test_local_memory_fails_the_check(nvrtc, name, declared):
     kernel = Kernel(HERE / "add.cu", name, weight=1, spills=declared)

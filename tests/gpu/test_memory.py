@@ -409,6 +409,7 @@ def test_page_locked_memory_is_there_in_a_child(cuda):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_pool_of_a_graph_outlives_a_collection(monkeypatch):
     """The garbage collector cuts weak references before it calls `__del__`: CuPy's are needed."""
     FakeCupy(0).install(monkeypatch)

@@ -106,6 +106,7 @@ def test_fields(clip, tmp_path):
             UpscaleJob(**files, **{name: "best"})
 
 
+@pytest.mark.slow
 def test_results_name_the_model(more, clip, picture, saved, tmp_path, heard, random):
     image = saved("a.png", picture())
     pixels = []

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
+from snellen.frames.existing import ExistsError
 from snellen.jobs import (
     DeblurJob,
     MiaSettings,
@@ -275,6 +276,7 @@ def test_a_cluster_that_cannot_start_is_left(install, monkeypatch, tmp_path, err
         )
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:99999", "http://a:1", 3])
 def test_addresses_that_are_none(tmp_path, address):
     with pytest.raises(InputError, match="cluster"):
@@ -328,7 +330,7 @@ def test_outputs_of_files_are_written_by_the_driver(install, tmp_path):
     assert far == seen
     assert [one[0] for one in ray.log].count("remote") == 1
     assert [type(one.error) for one in far] == [
-        NoneType, InputError, InputError, IncompleteError,
+        NoneType, InputError, ExistsError, IncompleteError,
     ]  # fmt: skip
     assert str(far[1].error) == str(here[1].error)
     assert str(far[2].error).startswith(f"{tmp_path / 'far/c.png'} exists")

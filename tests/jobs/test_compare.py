@@ -19,7 +19,7 @@ from snellen.errors import InputError, OutputError
 from snellen.frames.still import Still, write
 from snellen.jobs import CompareJob
 from snellen.jobs.reports.choice import choose
-from snellen.jobs.reports.pictures import oriented, worst_place
+from snellen.jobs.reports.pictures import worst_place
 from snellen.jobs.reports.run import names
 from snellen.jobs.score_table import ScoreRow, ScoreTable
 from support.scores import FRAMES
@@ -41,6 +41,7 @@ def table(*mads):
     return ScoreTable(tuple(ScoreRow(mad, 0.0, 0.0, at) for at, mad in enumerate(mads)))
 
 
+@pytest.mark.slow
 def test_films(films, tmp_path):
     target = tmp_path / "report.html"
     result = compare_files(films[0], films[1:], target, pictures=3, device="cpu")
@@ -95,22 +96,11 @@ def test_which_frames_are_shown():
     assert len(many.shown) == 64 == len(set(many.shown))
 
 
-def test_the_worst_place_and_turns(random):
+def test_the_worst_place(random):
     amount = random.random((40, 60))
     amount[22:27, 31:36] += 5
     assert worst_place(amount, 5) == (31 / 60, 22 / 40, 5 / 60, 5 / 40)
     assert worst_place(amount, 99) == (0, 0, 1, 1)
-    picture, one = random.integers(0, 9, (4, 6, 3)), 65536
-    for matrix, wanted in (
-        (None, picture),
-        ((one, 0, 0, 0, one), picture),
-        ((-one, 0, 0, 0, -one), np.rot90(picture, 2)),
-        ((0, one, 0, -one, 0), np.rot90(picture, -1)),  # of most phones: clockwise
-        ((0, -one, 0, one, 0), np.rot90(picture)),
-        ((-one, 0, 0, 0, one), picture[:, ::-1]),
-    ):
-        full = None if matrix is None else (*matrix, 0, 0, 0, 1 << 30)
-        assert np.array_equal(oriented(picture, full), wanted)
 
 
 def test_names_differ(tmp_path):
@@ -120,6 +110,7 @@ def test_names_differ(tmp_path):
     assert names((one, one)) == (str(one), f"{one} (2)")
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("fields", "match"),
     [
@@ -247,6 +238,7 @@ def test_reports_of_functions_for_files(tmp_path, saved, picture, small_model):
     assert not (tmp_path / "e.png").exists() and not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_result_that_is_larger_than_its_source_is_no_warning(
     tmp_path, saved, picture, small_model, heard
 ):

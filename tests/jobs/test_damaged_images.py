@@ -27,6 +27,7 @@ def pictures(tmp_path):
     return whole, broken
 
 
+@pytest.mark.slow
 def test_upscale(pictures, tmp_path):
     whole, broken = pictures
     assert upscale_file(whole, tmp_path / "a.png", device="cpu").error is None
@@ -36,6 +37,7 @@ def test_upscale(pictures, tmp_path):
     assert header(tmp_path / "b.png").width == 224
 
 
+@pytest.mark.slow
 def test_command(pictures, tmp_path, capsys):
     out = tmp_path / "out"
     out.mkdir()

@@ -40,6 +40,7 @@ def test_a_known_blur_is_undone(picture, saved, tmp_path):
     assert errors[1] < errors[0] / 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -50,6 +51,7 @@ def test_a_known_blur_is_undone(picture, saved, tmp_path):
         {"edges": "taper"},
         {"tile": 14},
         {"recentre": False},
+        {"recentre": "whole"},
         {"iterations": 300, "tolerance": 0.05},
         {"iterations": 100, "dtype": "float64"},
     ],
@@ -177,6 +179,7 @@ def test_refused_bursts(picture, saved, tmp_path):
     assert names(tmp_path) == ["a.png", "b.png"]
 
 
+@pytest.mark.slow
 def test_psfs_go_out_and_come_in(picture, saved, tmp_path):
     pixels = picture((30, 32))
     source, wanted = saved("in.png", pixels), deblur(pixels, **QUICK)
@@ -266,6 +269,7 @@ def test_psf_out_is_checked_before_any_work(picture, saved, tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_progress_of_every_stage(picture, saved, tmp_path, heard):
     """The search of the prior by turns, the channels after luma; each by a clock of its own."""
     how = {"psf_size": 9, "iterations": 20, "device": "cpu", "events": heard, "overwrite": True}

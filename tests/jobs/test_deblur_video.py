@@ -41,6 +41,7 @@ def test_frames_of_one_value(tmp_path):
     assert all(np.isfinite(frame.fit) for frame in result.frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("region", [(6, 4, 12, 10), (7, 3, 12, 10), (0, 0, 24, 20)])
 def test_a_region(clip, frames, tmp_path, region):
     x, y, width, height = region
@@ -60,6 +61,7 @@ def test_a_region(clip, frames, tmp_path, region):
     same(planes(target), whole, frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("region", ["12,10", "7,7,12,10"])
 def test_a_region_that_moves(clip, frames, tmp_path, heard, region):
     """By a file, whatever place the region names."""
@@ -74,6 +76,7 @@ def test_a_region_that_moves(clip, frames, tmp_path, heard, region):
     assert heard.warnings == []
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -101,6 +104,7 @@ def test_wrong_positions(clip, tmp_path, text, said):
     assert names(tmp_path) == before
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("positions", "said"),
     [
@@ -176,6 +180,7 @@ def test_a_window(clip, frames, tmp_path):
     assert np.abs(found[0].image - alone.image).max() < 1e-5  # of 1; sums of equal terms
 
 
+@pytest.mark.slow
 def test_tiles(clip, frames, tmp_path):
     target = tmp_path / "out.y4m"
     deblur_file(clip, target, **QUICK, tile=14)
@@ -183,6 +188,7 @@ def test_tiles(clip, frames, tmp_path):
     same(planes(target), [coded(one) for one in found], frames)
 
 
+@pytest.mark.slow
 def test_a_psf_that_is_given(clip, frames, tmp_path):
     target, how = tmp_path / "out.y4m", {"iterations": 3, "device": "cpu"}
     deblur_file(clip, target, np.eye(3), **how)

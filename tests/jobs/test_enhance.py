@@ -55,6 +55,7 @@ def test_nothing_is_the_default():
     assert Enhancement(crop="8:8:0:0").named() == ("crop",)
 
 
+@pytest.mark.slow
 def test_a_part_is_enlarged(film, tmp_path):
     """As that part alone is, but for what the method sees beyond it."""
     summary, notes, found = enhanced(film, tmp_path, crop="32:24:8:4")
@@ -67,6 +68,7 @@ def test_a_part_is_enlarged(film, tmp_path):
     assert np.abs(luma(found.frames[0])[8:-8, 8:-8].astype(int) - expected[8:-8, 8:-8]).mean() < 4
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("crop", "words"),
     [
@@ -183,6 +185,7 @@ def test_values_of_grain(film, tmp_path):
     assert summary.chain[-1] == "grain 2, seed 9"
 
 
+@pytest.mark.slow
 def test_filters_before_and_after(film, tmp_path):
     """A mirror twice is none; the encoder takes what the last step gives."""
     _, _, expected = enhanced(film, tmp_path, crop="64:48:0:0")
@@ -356,6 +359,7 @@ def test_pictures_that_players_turn(tmp_path):
     assert not [text for text in notes.notices if "players turn" in text]
 
 
+@pytest.mark.slow
 def test_the_chain_beside_an_alpha_channel(tmp_path):
     film = make(tmp_path / "in.mkv", codec="ffv1", frames=2, pix_fmt="yuva420p")
     summary, _, found = enhanced(film, tmp_path, crop="32:24:0:0")

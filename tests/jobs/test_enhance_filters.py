@@ -64,6 +64,7 @@ def error(found, expected):
     return float(np.mean([(one - expected)[8:-8, 8:-8] ** 2 for one in found]))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("how", "sigma", "least"), [("light", 2, 2), ("medium", 4, 3), ("strong", 4, 3)]
 )
@@ -110,6 +111,20 @@ def test_sharpness(info):
     assert np.abs(np.diff(scene(), axis=1)).mean() < ramps[0] < ramps[1] < ramps[2]
 
 
+def test_the_sharpest(info):
+    """The amount 1 is a strength of 0.8: nearer to 1 FFmpeg's filter divides by zero."""
+    picture = [scene().clip(20, 230)]
+    assert (filtered(info, picture, sharpen=1)[0] == by_cas(info, picture, 0.8)).all()
+    assert (filtered(info, picture, sharpen=1)[0] != by_cas(info, picture, 0.82)).any()
+
+
+def by_cas(info, pictures, strength):
+    """Return luma of FFmpeg's filter alone."""
+    (found,) = filtered(info, pictures, vf=f"cas=strength={strength}:planes=1")
+    return found
+
+
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("amount", [0, -1, 1.1, float("nan"), "1", True])
 def test_no_amount(amount):
     with pytest.raises(InputError) as caught:

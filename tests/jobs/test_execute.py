@@ -100,6 +100,7 @@ def test_silence_is_the_default(picture, saved, tmp_path, small_model, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_model_is_learnt(tmp_path, heard):
     folder = tmp_path / "drawings"
     folder.mkdir()

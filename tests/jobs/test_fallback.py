@@ -123,6 +123,7 @@ def test_a_film_is_restored_on_the_cpu(gpu, heard, clip, tmp_path, monkeypatch):
     assert np.load(tmp_path / "p.npy").shape == (4, 5, 5)
 
 
+@pytest.mark.slow
 def test_a_film_whose_first_frames_the_gpu_did(gpu, heard, clip, tmp_path, monkeypatch):
     """They are done again on the CPU, and count once."""
 
@@ -169,7 +170,7 @@ def test_images_are_scored_on_the_cpu(gpu, heard, picture, saved, monkeypatch):
             return super().prepare(*arguments, **settings)
 
     monkeypatch.setattr(score_step, "Scorer", Full)
-    both = saved("a.png", picture((40, 44))), saved("b.png", picture((40, 44)))
+    both = saved("a.png", picture((160, 164))), saved("b.png", picture((160, 164)))
     result = snellen.score_files(*both, events=heard)
     assert result.method.device == "cpu" and result.table.rows[0].mad > 0
     assert heard.warnings == [(f"{both[0]} {both[1]}", TEXT)]

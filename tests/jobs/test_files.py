@@ -39,6 +39,7 @@ def test_an_image_enlarged(picture, saved, tmp_path, small_model):
     assert (read(result.target).pixels == wanted).all()
 
 
+@pytest.mark.slow
 def test_a_film_enlarged_as_the_command_does(clip, tmp_path, small_model, heard):
     made = snellen.upscale_file(
         clip, tmp_path / "a.y4m", model=small_model, device="cpu", start=0.04, duration="0:00.08",
@@ -88,6 +89,7 @@ def test_one_file_into_a_folder(picture, saved, tmp_path, small_model):
     assert result.target == tmp_path / "out" / "a.png" and result.target.exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_film_is_an_error_with_its_result(tmp_path, small_model):
     source = make(tmp_path / "whole.mp4", frames=20, container={"movflags": "faststart"})
     (tmp_path / "cut.mp4").write_bytes(source.read_bytes()[:-2000])
@@ -120,6 +122,7 @@ def test_an_array_as_psf(picture, saved, tmp_path):
     assert (read(tmp_path / "out.png").pixels == wanted).all()
 
 
+@pytest.mark.slow
 def test_a_film_restored_in_a_region_that_moves(clip, frames, tmp_path, heard):
     positions = [(0, 0), (3, 2), (6, 4), (9, 6)]
     result = snellen.deblur_file(
@@ -223,6 +226,7 @@ def test_a_name_that_is_none(name, tmp_path):
     assert caught.value.parameter == "reference"
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("options", "parameter", "said"),
     [
@@ -245,6 +249,7 @@ def test_options_of_an_encoder_are_named_as_the_caller_does():
     assert caught.value.parameter == "encoder_options"
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("options", "parameter", "said"),
     [

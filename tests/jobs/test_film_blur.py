@@ -90,6 +90,7 @@ def test_frames_that_agree(random, answers):
     assert "15×15 (σ 1.5 across, 1.5 down)" in said[0] or "σ 1.6 across" in said[0]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("found", "says"),
     [
@@ -118,6 +119,7 @@ def test_flat_films_and_single_frames(random, answers):
     assert film_blur.estimated(strokes(random, 1, 1), said.append) is not None
 
 
+@pytest.mark.slow
 def test_a_film_without_blur_stays_as_it_is(random, tmp_path, answers):
     answers(*[(SHARP, None)] * 3)
     source = film(tmp_path / "in.mkv", strokes(random, 0))

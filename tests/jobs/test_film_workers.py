@@ -25,10 +25,12 @@ from snellen.jobs import (
     run_segments,
     write_plan,
 )
+from snellen.jobs.dry import dry_run
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Silent
 from snellen.jobs.executors import planned
 from snellen.jobs.film_workers import film_workers
+from snellen.video.segments import cuts
 from support import lut
 from support.video.clips import make, read
 
@@ -61,6 +63,51 @@ def job(tmp_path):
     video = VideoOptions(encoding=Encoding(preset="ultrafast", crf=20))
     return UpscaleJob(source=source, target=tmp_path / "one.mkv", method="aplus",
                       source_kind="clean", device="cpu", video=video)  # fmt: skip
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"workers": 2}, "films are cut that last more than 60 s, or"),
+        ({"cluster": "auto"}, "films are cut that last more than 60 s, or"),
+        ({"workers": 2, "target": "two.y4m"}, "films are cut that last more than 60 s, or"),
+        ({"workers": 2, "target": "two.y4m", "long": True}, "the output is no file of .mp4"),
+        ({"workers": 2, "long": True}, "it has no key frame at which a segment"),
+        ({"workers": 2, "segments": False, "long": True}, "no segments are wanted"),
+        ({"workers": 1}, None),
+        ({"workers": None}, None),
+    ],
+)
+def test_a_film_in_one_piece_is_said_to_have_one_worker(tmp_path, monkeypatch, more, why):
+    """And why; by a dry run, too."""
+    more = {"target": "two.mkv", "long": False, **more}
+    monkeypatch.setattr(cuts, "LONG", 0 if more.pop("long") else 60)
+    source = make(tmp_path / "in.mkv", frames=4, size=(64, 48))
+    video = VideoOptions(encoding=Encoding(preset="ultrafast"))
+    more["target"] = tmp_path / more["target"]
+    if more["target"].suffix == ".y4m":
+        video = VideoOptions()
+    job = UpscaleJob(source=source, method="cnn-fast", source_kind="clean", device="cpu",
+                     video=video, **more)  # fmt: skip
+    for do in (dry_run, run):
+        heard = Heard()
+        do(job, heard)
+        found = [one for one in heard.notices if one.startswith("it is made in one piece, by one")]
+        if why is None:
+            assert not found
+        else:
+            (said,) = found
+            assert why in said
+
+
+def test_a_restored_film_in_one_piece_says_so_too(tmp_path):
+    heard = Heard()
+    source = make(tmp_path / "in.mkv", frames=2, size=(64, 48))
+    mia = MiaSettings(iterations=1, psf_size=3)
+    job = DeblurJob(source=source, target=tmp_path / "two.mkv", mia=mia, device="cpu", workers=2)
+    run(job, heard)
+    assert any(one.startswith("it is made in one piece, by one process") for one in heard.notices)
 
 
 @pytest.mark.slow

@@ -98,6 +98,7 @@ def claims(shape, kind="<f4"):
     )
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     "data",
     [
@@ -133,6 +134,7 @@ def test_unusual_psfs_that_are_sound(tmp_path, array):
     np.testing.assert_array_equal(psf_files.read(tmp_path / "psf.npy"), array)
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     "data",
     [
@@ -148,6 +150,7 @@ def test_positions(tmp_path, data):
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400 + len(str(tmp_path))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "/proc/self/mem", ".", "/nowhere"])
 def test_what_is_no_ordinary_file(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
+from snellen.frames.kinds import is_image
 from snellen.jobs.deblur import psf_targets
-from snellen.jobs.inputs import is_image
 from snellen.jobs.options import VideoOptions, device_list, paths, rate, seconds
 from snellen.jobs.planning import plan
 from snellen.jobs.positions import Region
@@ -123,6 +123,7 @@ def test_lists():
     assert paths(["a", Path("b")], "source") == (Path("a"), Path("b"))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("region", "positions", "wanted"),
     [

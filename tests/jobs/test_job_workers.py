@@ -97,6 +97,7 @@ def lines(text, target):
     return [line.replace(str(target), "").partition(" s on cpu")[0][:60] for line in text]
 
 
+@pytest.mark.slow
 def test_two_workers_make_the_files_of_one(runs):
     (code, one, _), (other_code, two, _) = runs[1], runs[2]
     assert code == other_code == 3  # the damaged one
@@ -246,6 +247,7 @@ def test_which_jobs_are_tickets(tmp_path):
 FILM = VideoOptions(Clip(), fps=Fraction(5))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "pairs",
     [
@@ -553,6 +555,7 @@ def test_the_file_of_a_worker_that_is_killed_is_made_again(tmp_path, heard, monk
     assert names(tmp_path) == [*(f"{n}.png" for n in range(5)), "in.png"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["whole", pytest.param("other", marks=pytest.mark.slow)])
 def test_a_worker_is_killed_when_its_output_has_got_its_name(tmp_path, heard, kind):
     """Its message is lost: the next try makes the output again, and replaces nobody's file."""

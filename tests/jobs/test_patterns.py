@@ -25,6 +25,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [

@@ -28,6 +28,7 @@ def test_the_output_says_what_it_is(source, target, film):
     assert makes_film(Path(source), Path(target), None) == film
 
 
+@pytest.mark.slow
 def test_a_pipe_and_a_file_without_suffix(saved, picture, tmp_path, small_model):
     image = saved("a.png", picture())
     how = {"model": small_model, "device": "cpu"}

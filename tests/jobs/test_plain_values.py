@@ -72,6 +72,7 @@ def foreign(value):
         yield value
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(("kind", "given"), GIVEN, ids=lambda one: getattr(one, "__name__", ""))
 def test_they_are_pythons_own(kind, given):
     made = kind(**given)

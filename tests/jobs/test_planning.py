@@ -208,6 +208,7 @@ def test_a_burst_is_one_result(tree):
     assert found.pairs == ((Path("in/b.png"), Path("in/b-sharp.png")),) and not found.several
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("width", "height", "word"),
     [

@@ -182,6 +182,7 @@ def test_what_has_no_plan(job, tmp_path):
         write_plan(replace(job, segments=False), tmp_path / "a.plan")
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"snellen plan": 1}', '{"snellen plan": 1, "job": {"snellen": 9}}',
              '{"snellen plan": 2}', "[" * 5000]
@@ -203,6 +204,7 @@ def test_what_is_too_large_is_no_plan(tmp_path, monkeypatch):
         join_plan(tmp_path / "a.plan")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("numbers", [(0, 3), (3, 2), (1.5, 2), (True, 2)])
 def test_numbers_that_are_none(tmp_path, numbers):
     with pytest.raises(InputError, match=r"got segments|expected a whole number"):

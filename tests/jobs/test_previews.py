@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from snellen.errors import InputError
 from snellen.jobs import DeblurJob, MiaSettings, UpscaleJob, previews
@@ -18,7 +19,7 @@ from snellen.video.clip import Clip
 from snellen.video.sink.encoding import Encoding
 from support.cli import names
 from support.jobs import planes, write_y4m
-from support.video.clips import make, read
+from support.video.clips import SRT, make, read
 
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "preset": "veryfast"}
 
@@ -58,6 +59,21 @@ def test_a_report_of_two_settings(tmp_path, job, monkeypatch, heard):
         preview(jobs, found.target, count=1)
 
 
+def test_nothing_is_said_of_what_excerpts_would_lose(tmp_path, job, heard):
+    """They are thrown away: a time code that cannot be moved, and streams, concern nobody."""
+    make(job.source, frames=12, tags={"TIMECODE": "noon"}, audio="aac", subtitles=SRT)
+    found = preview(job, tmp_path / "p.html", count=1, length=0.2, events=heard)
+    assert heard.warnings == [] and found.warnings == () and found.starts[0] > 0
+
+
+def test_nor_of_the_repetitions_of_an_animation(tmp_path, job, heard):
+    frames = [Image.new("L", (64, 48), 20 * n) for n in range(12)]
+    source = tmp_path / "a.gif"
+    frames[0].save(source, save_all=True, append_images=frames[1:], duration=40, loop=0)
+    preview(replace(job, source=source), tmp_path / "p.html", count=1, length=0.2, events=heard)
+    assert not any("repetitions" in text for _, text in heard.warnings)
+
+
 def test_excerpts_are_where_something_is_to_be_seen(tmp_path, small_model, random):
     noise = random.integers(0, 256, (20, 24), np.uint8)
     black, chroma = np.full((20, 24), 16, np.uint8), np.full((10, 12), 128, np.uint8)
@@ -82,6 +98,7 @@ def test_excerpts_are_where_something_is_to_be_seen(tmp_path, small_model, rando
     assert error.value.parameter == "preview_at"
 
 
+@pytest.mark.slow
 def test_a_reel_has_the_sources_samples_and_times(tmp_path, job):
     found = [Excerpt(Fraction(1, 2), Fraction(1, 4)), Excerpt(Fraction(3), Fraction(1, 4))]
     reel(source_parts(job, found), tmp_path / "r.mkv")

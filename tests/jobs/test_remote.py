@@ -53,6 +53,7 @@ def spread(path):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_film_is_read_by_parts(web, tmp_path):
     from snellen.video.source.decode import Source
 
@@ -69,6 +70,7 @@ def test_a_film_is_read_by_parts(web, tmp_path):
     source.close()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("suffix", [".mkv", ".ts", ".avi", ".nut"])
 def test_a_film_that_breaks_off_is_no_damaged_film(web, tmp_path, suffix, capfd):
     from snellen.video.source.decode import Source
@@ -126,6 +128,7 @@ def test_logs_hold_no_secrets(tmp_path, monkeypatch, capsys):
     assert "https://127.0.0.1:1/a.mkv" in said and "secret" not in said
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "words",
     [["doctor", "URL"], ["upscale", "a.png", "--scale", "URL"], ["bench", "URL"],
@@ -160,6 +163,7 @@ def test_the_identity_of_an_input(web):
     assert _identity(path) != before
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("words", "why"),
     [(["http://127.0.0.1/a.mkv", "-o", "http://127.0.0.1/b.mkv"], "http:// is read only"),
@@ -180,6 +184,7 @@ def test_an_address_that_does_not_answer_is_said_before_an_output_without_suffix
     capsys, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(transfer, "PAUSES", (0.0, 0.0))
     assert run("upscale", "http://127.0.0.1:1/a.mkv", "-o", "zz", "--device", "cpu") != 0
     err = capsys.readouterr().err
     assert "http://127.0.0.1:1/a.mkv" in err and "suffix" not in err

@@ -31,6 +31,7 @@ def refused(match, *inputs, **options):
     assert caught.value.result is None
 
 
+@pytest.mark.slow
 def test_a_table(films, folders, tmp_path):
     table = tmp_path / "t.csv"
     rows = score_files(films[0], films[2], table=table).table.rows
@@ -45,6 +46,7 @@ def test_a_table(films, folders, tmp_path):
     assert table.read_text().startswith("frame,name,mad,hi,lo\n0,a,")
 
 
+@pytest.mark.slow
 def test_maps_of_the_worst(films, tmp_path):
     maps = tmp_path / "maps"
     result = score_files(films[0], films[2], maps=maps, worst=2)
@@ -67,6 +69,7 @@ def test_maps_of_the_worst(films, tmp_path):
     assert names(maps) == sorted([*ours, "notes.txt"])
 
 
+@pytest.mark.slow
 def test_maps_that_are_wanted_in_a_row_are_computed_with_the_score(random, monkeypatch):
     """Where a film gets worse and worse, no frame but the first is scored twice."""
     begun = []
@@ -109,6 +112,7 @@ def _kept(number, wait, worst):
     return number, kept
 
 
+@pytest.mark.slow
 def test_maps_of_images(images, folders, tmp_path):
     maps = tmp_path / "maps"
     row = score_files(*images[0][:2], maps=maps, device="cpu").table.rows[0]
@@ -118,6 +122,7 @@ def test_maps_of_images(images, folders, tmp_path):
     assert (tmp_path / "more" / f"{worst.name}_detection.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
 def test_a_table_is_never_an_image_of_a_folder(folders, tmp_path, link):
     image = folders[1] / "b.png"

@@ -13,13 +13,14 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError, OutputError
-from snellen.jobs import ScoreJob, pair_files, run
-from snellen.jobs.pair_files import PairTable, read_pairs
+from snellen.jobs import ScoreJob, pair_list, run
+from snellen.jobs.pair_list import read_pairs
 from snellen.jobs.pair_scores import score_pairs
+from snellen.jobs.pair_table import PairTable, maps_of
 from support.cli import names
 from support.cli import run as command
 
-COLUMNS = ["reference", "distorted", "frames", "psnr", "error"]
+COLUMNS = ["reference", "distorted", "frames", "psnr", "psnr_of_mean_mse", "error"]
 
 
 @pytest.fixture
@@ -128,8 +129,9 @@ def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
     pairs = read_pairs(pictures)
     same = replace(base, reference=pictures, distorted=pictures)
     with pytest.raises(KeyboardInterrupt), PairTable(table, same, pairs, False) as growing:
-        for score in score_pairs(jobs(pictures)[:2]):
-            growing.add(score.facts())
+        for number, score in enumerate(score_pairs(jobs(pictures)[:2])):
+            growing.begin(number)
+            growing.add(number, score.facts())
         raise KeyboardInterrupt
     assert not table.exists()
     with (tmp_path / "s.csv.unfinished").open("a") as file:
@@ -144,6 +146,127 @@ def test_a_run_that_was_killed_is_taken_up(capsys, pictures, tmp_path, end):
     )  # fmt: skip
 
 
+def begun(table, pictures, count):
+    """Leave a table with rows of the first pairs, as a kill does."""
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        PairTable(table, same, read_pairs(pictures), False) as growing,
+    ):
+        for number, score in enumerate(score_pairs(jobs(pictures)[:count])):
+            growing.begin(number)
+            growing.add(number, score.facts())
+        raise KeyboardInterrupt
+
+
+def test_changed_files_and_failed_pairs_are_scored_again(capsys, pictures, tmp_path):
+    """By size and time; the rows come in the order of the list."""
+    table = tmp_path / "s.csv"
+    begun(table, pictures, 4)
+    Image.fromarray(np.full((20, 24), 9, np.uint8)).save(tmp_path / "b1.png")
+    Image.fromarray(np.full((20, 24), 9, np.uint8)).save(tmp_path / "b3.png")
+    capsys.readouterr()
+    assert command("score", "--pairs", pictures, "--csv", table, *WORDS) == 0
+    out, err = capsys.readouterr()
+    said = "goes on: 2 of 5 pairs are scored; those left are scored, 1 with other files now and 1"
+    assert said + " that failed again" in err
+    assert [f"b{n}.png:" in out for n in range(5)] == [False, True, False, True, True]
+    assert command("score", "--pairs", pictures, "--csv", tmp_path / "whole.csv", *WORDS) == 0
+    assert rows(table) == rows(tmp_path / "whole.csv")
+
+
+def test_changed_pictures_in_a_folder_are_noticed(pictures, tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        Image.new("L", (20, 24)).save(tmp_path / name / "x.png")
+    pictures.write_text("a,b\n")
+    table = tmp_path / "s.csv"
+    begun(table, pictures, 1)
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    for left in ([], [0]):
+        table_again = PairTable(table, same, read_pairs(pictures), False)
+        with pytest.raises(KeyboardInterrupt), table_again as growing:
+            assert growing.left == left and growing.changed == len(left)
+            raise KeyboardInterrupt
+        os.utime(tmp_path / "b" / "x.png", ns=(1, 1))
+
+
+def test_other_columns_are_carried(capsys, pictures, tmp_path):
+    """In any order; a name among them that the table has of its own is refused."""
+    pictures.write_text(
+        'dmos,Distorted,note,Reference\n1.5,b1.png,"a, b",a1.png\n,b2.png,,a2.png\n'
+    )
+    assert [one.name for one in read_pairs(pictures)[0]] == ["a1.png", "b1.png"]
+    words = ["score", "--pairs", pictures, *WORDS]
+    assert command(*words, "--csv", tmp_path / "s.csv") == 0
+    found = rows(tmp_path / "s.csv")
+    assert found[0] == [*COLUMNS[:2], "dmos", "note", *COLUMNS[2:]]
+    assert [row[2:4] for row in found[1:]] == [["1.5", "a, b"], ["", ""]]
+    capsys.readouterr()
+    command(*words, "--csv", "-")
+    assert list(csv.reader(capsys.readouterr().out.splitlines())) == found
+    command(*words, "--json")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["carried"] for line in lines if "carried" in line] == [
+        {"dmos": "1.5", "note": "a, b"}, {"dmos": "", "note": ""},
+    ]  # fmt: skip
+    pictures.write_text("reference,distorted,psnr\na1.png,b1.png,3\n")
+    assert command(*words, "--csv", tmp_path / "t.csv") == 2
+    assert "the list has a column psnr" in capsys.readouterr().err
+
+
+def test_other_values_of_carried_columns_are_another_list(pictures, tmp_path):
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    for values in (1, 2):
+        pictures.write_text(f"reference,distorted,dmos\na1.png,b1.png,{values}\n")
+        table = PairTable(tmp_path / "s.csv", same, read_pairs(pictures), overwrite=True)
+        assert not table.is_begun
+        with pytest.raises(KeyboardInterrupt), table:
+            raise KeyboardInterrupt
+
+
+def test_maps_of_pairs(capsys, tmp_path):
+    """A folder for each pair; no other files are replaced."""
+    draw = np.random.default_rng(3)
+    for name in ("a.png", "b.png", "c.png"):
+        Image.fromarray(draw.integers(0, 256, (64, 64), np.uint8)).save(tmp_path / name)
+    listed = tmp_path / "list.csv"
+    listed.write_text("a.png,b.png\na.png,c.png\n")
+    words = ["score", "--pairs", listed, "--map-out", tmp_path / "m", "--device", "cpu"]
+    assert command(*words, "--csv", tmp_path / "s.csv") == 0
+    assert sorted(names(tmp_path / "m")) == ["1-b", "2-c"]
+    assert len(list((tmp_path / "m" / "2-c").glob("*.png"))) == 3  # two maps and their legend
+    capsys.readouterr()
+    assert command(*words) == 2
+    assert "m is not empty" in capsys.readouterr().err
+    assert command(*words, "-y", "--csv", tmp_path / "m" / "s.csv") == 2
+    assert "would lie in the folder of maps" in capsys.readouterr().err
+
+
+def test_a_pair_without_its_maps_is_scored_again(pictures, tmp_path):
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures, metrics=("mad",))
+    same = replace(same, maps=tmp_path / "m")
+    table = tmp_path / "s.csv"
+    maps_of(same.maps, 1, read_pairs(pictures)[1]).mkdir(parents=True)
+    pairs = read_pairs(pictures)
+    with pytest.raises(KeyboardInterrupt), PairTable(table, same, pairs, False) as growing:
+        for number in range(2):
+            growing.begin(number)
+            growing.add(number, dict(zip(("reference", "distorted"), pairs[number], strict=True)))
+        raise KeyboardInterrupt
+    with PairTable(table, same, pairs, False) as growing:
+        assert growing.left == [0, 2, 3, 4]
+
+
+def test_a_table_of_the_longest_name(pictures, tmp_path):
+    table = tmp_path / f"{'ä' * 125}x.csv"
+    assert len(os.fsencode(table.name)) == 255
+    begun(table, pictures, 1)
+    assert len(names(tmp_path)) == 11
+    assert command("score", "--pairs", pictures, "--csv", table, *WORDS) == 2
+    assert len(rows(table)) == 6 and len(names(tmp_path)) == 11
+
+
 def test_two_runs_do_not_write_one_table(pictures, tmp_path):
     table = tmp_path / "s.csv"
     same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
@@ -151,7 +274,8 @@ def test_two_runs_do_not_write_one_table(pictures, tmp_path):
     with PairTable(table, same, pairs, False) as growing:
         with pytest.raises(InputError, match=r"another run is writing .*s\.csv"):
             PairTable(table, same, pairs, False).__enter__()
-        growing.add(next(score_pairs(jobs(pictures))).facts())
+        growing.begin(0)
+        growing.add(0, next(score_pairs(jobs(pictures))).facts())
     assert len(rows(table)) == 2
 
 
@@ -173,7 +297,8 @@ def test_a_table_is_replaced_at_the_end_only(pictures, tmp_path):
     table.write_text("precious")
     same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
     with PairTable(table, same, read_pairs(pictures), True) as growing:
-        growing.add(next(score_pairs(jobs(pictures))).facts())
+        growing.begin(0)
+        growing.add(0, next(score_pairs(jobs(pictures))).facts())
         assert table.read_text() == "precious"
     assert len(rows(table)) == 2
 
@@ -186,19 +311,26 @@ def test_a_table_that_comes_to_exist_meanwhile_stays(pictures, tmp_path):
         pytest.raises(OutputError, match="come to exist"),
         PairTable(table, same, pairs, False) as one,
     ):
-        one.add(next(score_pairs(jobs(pictures))).facts())
+        one.begin(0)
+        one.add(0, next(score_pairs(jobs(pictures))).facts())
         table.write_text("precious")
     assert table.read_text() == "precious"
     table.unlink()
     with PairTable(table, same, pairs, False) as one:
-        assert one.done == 1
+        assert one.left == [1, 2, 3, 4]
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("text", "said"),
     [("", "has no pairs"), ("reference,distorted\n", "has no pairs"), ("a.png\n", "line 1 is"),
      ("a,b\nc,d,e\n", "line 2 is"), ("a,\n", "line 1 is"), ("-,b\n", "line 1 is"),
-     ("./-,b\n", "line 1 is"), ("a,b\0c\n", "line 1")],
+     ("./-,b\n", "line 1 is"), ("a,b\0c\n", "line 1"), ("a,b,3\n", "need a first line"),
+     ("dmos,distorted,reference\n1,a\n", "line 2 is .*expected 3 values, of the columns dmos"),
+     ("dmos,distorted,reference\n1,a,\n", "line 2 is .*names of two files in the columns"),
+     ("dmos,distorted,reference,dmos\n", "two columns dmos"),
+     ("reference,distorted,\n", "no name of column 3"),
+     ("Reference, Distorted\n", "has no pairs")],
 )  # fmt: skip
 def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
@@ -207,18 +339,21 @@ def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
         read_pairs(Path("list.csv"))
     with pytest.raises(InputError):
         read_pairs(tmp_path)
-    monkeypatch.setattr(pair_files, "LARGEST", 2)
+    monkeypatch.setattr(pair_list, "LARGEST", 2)
     Path("list.csv").write_text("a,b\n")
     with pytest.raises(InputError, match="more than 2 bytes"):
         read_pairs(Path("list.csv"))
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["a", "b", "--pairs", "l"], "--pairs goes without REF and DIST"), (["a"], "'DIST'"),
      (["--pairs", "-"], "--pairs names a file"),
-     (["--pairs", "list.csv", "--metrics", "vmaf"], "error: --metrics asks for vmaf"),
-     (["--pairs", "list.csv", "--map-out", "m"], "--map-out"),
+     (["--pairs", "list.csv", "--metrics", "vmaf", "--every", "2"], "leave --every out"),
+     (["--pairs", "list.csv", "--map-out", "m", "--metrics", "psnr"], "it is of mad"),
+     (["--pairs", "list.csv", "--map-out", "no/m"], "make it first"),
+     (["--pairs", "list.csv", "--map-out", "."], ". is not empty"),
      (["--pairs", "list.csv", "--report", "r.html"], "--report")],
 )  # fmt: skip
 def test_what_does_not_go_together(capsys, pictures, monkeypatch, words, said):
@@ -247,6 +382,13 @@ def test_pipes_and_devices_of_a_list_are_refused(pictures):
         assert f"{name} is neither a file nor a folder" in str(one.error)
 
 
+def kept(path):
+    """Return what tells whether a file was changed; reading changes the time of access."""
+    found = path.lstat()
+    return found.st_mode, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@pytest.mark.cases
 @pytest.mark.parametrize("there", ["file", "pipe", "link", "other", "large"])
 def test_what_is_no_state_of_a_table_stays(pictures, there):
     table, state = pictures.with_name("s.csv"), pictures.with_name("s.csv.unfinished")
@@ -263,14 +405,15 @@ def test_what_is_no_state_of_a_table_stays(pictures, there):
             file.truncate(1 << 40)  # one line
     else:
         state.write_text({"file": "snellen pairs", "other": '["snellen pairs"]'}[there])
-    before = state.lstat()
+    before = kept(state)
     job = ScoreJob(reference="a", distorted="b", metrics=("psnr",))
     with pytest.raises(InputError, match=r"s\.csv\.unfinished"):
         PairTable(table, job, read_pairs(pictures), overwrite=True)
-    assert state.lstat() == before and precious.read_text() == "snellen pairs"
+    assert kept(state) == before and precious.read_text() == "snellen pairs"
     assert not table.exists()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "given",
     [{"jobs": 3}, {"jobs": "ab"}, {"jobs": [None]}, {"jobs": np.zeros((2, 2))}, {"total": "1"},

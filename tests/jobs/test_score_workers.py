@@ -159,6 +159,7 @@ def same(found, parts, backwards):
     return alone, shared
 
 
+@pytest.mark.slow
 def test_folders(pictures, tmp_path, backwards):
     (pictures[1] / "02.png").with_suffix(".mkv").write_text("left out")
     alone, shared = same(both(*pictures, tmp_path), 14, backwards)
@@ -170,6 +171,7 @@ def test_folders(pictures, tmp_path, backwards):
     assert [text for _, text in alone[2] if "transparency" in str(text)]
 
 
+@pytest.mark.slow
 def test_parts_of_several_pictures(pictures, tmp_path, backwards, monkeypatch):
     monkeypatch.setattr(score_parts, "FOLDER_PARTS", 1)
     same(both(*pictures, tmp_path, frames=13, metrics="psnr,mad"), 4, backwards)
@@ -186,6 +188,7 @@ def test_a_pair_that_fails_ends_the_work_behind_those_before_it(pictures, tmp_pa
     assert alone[3] == {}
 
 
+@pytest.mark.slow
 def test_damaged_pictures_are_said(pictures, tmp_path, backwards):
     (pictures[1] / "11.png").unlink()
     jpeg = pictures[1] / "11.jpg"
@@ -195,6 +198,7 @@ def test_damaged_pictures_are_said(pictures, tmp_path, backwards):
     assert alone[1][0] is IncompleteError and "11.jpg" in alone[1][1]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("options", "parts"),
     [({}, 4), ({"every": 2}, 2), ({"offset": 3}, 4), ({"offset": -2, "frames": 34}, 4),
@@ -214,6 +218,7 @@ def test_aligned_films(clips, tmp_path, backwards):
     assert alone[0].aligned is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [20, 33])
 def test_films_of_different_lengths(clips, tmp_path, backwards, frames):
     """The other one says how long it is, and may be wrong."""
@@ -223,6 +228,7 @@ def test_films_of_different_lengths(clips, tmp_path, backwards, frames):
     assert alone[0].summary.warnings[-1] in alone[0].warnings[-1]
 
 
+@pytest.mark.slow
 def test_a_damaged_film(clips, tmp_path, backwards):
     data = bytearray(clips[1].read_bytes())
     data[len(data) // 2 : len(data) // 2 + 400] = bytes(400)
@@ -232,6 +238,7 @@ def test_a_damaged_film(clips, tmp_path, backwards):
     assert alone[1][0] is IncompleteError and alone[0].summary.lost
 
 
+@pytest.mark.slow
 def test_films_of_different_sizes(clips, tmp_path, backwards):
     small = make(tmp_path / "small.mp4", frames=30, size=(48, 40))
     (tmp_path / "as").mkdir()
@@ -242,6 +249,7 @@ def test_films_of_different_sizes(clips, tmp_path, backwards):
     assert alone[0].summary.resized and [text for _, text in alone[2] if "scaled" in str(text)]
 
 
+@pytest.mark.slow
 def test_no_frame_with_a_partner(clips, tmp_path, backwards):
     alone, shared = both(*clips, tmp_path, offset=100)
     assert alone[:2] == shared[:2] and alone[1][0] is InputError
@@ -302,6 +310,7 @@ def test_two_images_have_one_worker(folders, backwards):
     assert not backwards
 
 
+@pytest.mark.slow
 def test_several_gpus_have_a_worker_each(folders, backwards, monkeypatch):
     asked = []
 
@@ -376,6 +385,7 @@ def test_a_cluster(monkeypatch, pictures, clips, kind):
     assert far.notices == ["a cluster of Ray: 2 parts at once, each with 2 CPUs"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_gives_its_part_back(clips, monkeypatch):
     class Cruel(Pool):
         def submit(self, ticket):

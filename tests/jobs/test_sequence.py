@@ -9,7 +9,7 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 import snellen
 from snellen.errors import IncompleteError, InputError
@@ -48,6 +48,7 @@ def levels(numbers):
     return [round(16 + 20 * n * 219 / 255) for n in numbers]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "typed",
     [
@@ -76,6 +77,7 @@ def test_order_is_that_of_the_numbers(tmp_path):
     assert average == pytest.approx(24000 / 1001, rel=1e-3)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -88,6 +90,7 @@ def test_rates(given, expected):
     assert rate(given) == expected
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("given", [0, -1, "0", "1/0", "a", "", "1e9", 1001, float("nan"), [], True])
 def test_what_is_no_rate(given):
     with pytest.raises(InputError) as caught:
@@ -138,6 +141,7 @@ def test_damage_is_said(tmp_path):
     assert [value for _, value in found] == levels((1, 3, 4))
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
@@ -205,6 +209,25 @@ def test_colour_among_grey_pictures_is_said(tmp_path):
     assert "f002.png" in said
 
 
+def test_what_later_pictures_carry_is_said(tmp_path):
+    folder = pictures(tmp_path / "in", (1, 2, 3, 4))
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    for number in (2, 4):
+        with Image.open(folder / f"f{number:03d}.png") as picture:
+            picture.load()
+            picture.save(folder / f"f{number:03d}.png", icc_profile=profile)
+    film = Pictures(sorted(folder.iterdir()), Fraction(25), "it")
+    assert film.lost == ()
+    while film.read(1 << 20):
+        pass
+    (said,) = film.losses()
+    assert said.startswith("2 of 4 pictures have what is lost: colour profile of the pictures")
+    assert "f002.png" in said and "f004.png" in said
+    with pytest.raises(InputError, match="this was lost: 2 of 4 pictures have what is lost"):
+        snellen.upscale_file(folder, tmp_path / "out.mkv", strict=True, fps=10, **LOSSLESS)
+
+
+@pytest.mark.slow
 def test_strict_refuses_losses_that_only_reading_tells(tmp_path):
     folder = pictures(tmp_path / "in", (1, 3, 4), mode="L")
     pictures(folder, (2,))
@@ -232,7 +255,6 @@ def test_what_is_no_sequence(tmp_path):
         (folder / "f001.png", "`fps` makes a film of many pictures"),
         (tmp_path / "none%d.png", "none matches"),
         (tmp_path / "none", "none: no such folder of pictures"),
-        ("-", "standard input is a film"),
     ):
         with pytest.raises(InputError, match=words.replace("`fps`", "fps")):
             snellen.upscale_file(source, tmp_path / "out.mkv", fps=10, **LOSSLESS)

@@ -145,6 +145,7 @@ def test_texts_and_numbers_that_cannot_be_compared():
     assert (scorer.definition.variant, scorer.dtype) == ("2011", "float32")
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -185,6 +186,7 @@ def test_a_name_that_is_no_text():
 UP = '{"snellen": 1, "$type": "UpscaleJob", "source": "a", "target": "b", '
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

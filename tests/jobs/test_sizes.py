@@ -29,6 +29,7 @@ def size_of(path):
         return stream.width, stream.height, shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "size"),
     [

@@ -18,6 +18,7 @@ def three(saved, picture):
     return [saved(f"{name}.png", picture()) for name in "abc"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
 def test_a_link_to_a_later_input(three, tmp_path, small_model, link):
     out = tmp_path / "out"
@@ -30,6 +31,7 @@ def test_a_link_to_a_later_input(three, tmp_path, small_model, link):
     assert (out / "b.png").exists() and (out / "c.png").exists()
 
 
+@pytest.mark.slow
 def test_jobs_that_follow_each_other(three, tmp_path, small_model):
     """An output may be the next job's input where it is new; else it would be lost as an input."""
     one, other = tmp_path / "x.png", tmp_path / "y.png"

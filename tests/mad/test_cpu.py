@@ -72,6 +72,7 @@ def authors(found, dtype):
             np.testing.assert_allclose(plane, found.maps[name], rtol=0, atol=share * top)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", pairs.CLONE)
 def test_the_authors_scores_of_the_pairs_in_the_clone(name, dtype):
@@ -79,6 +80,7 @@ def test_the_authors_scores_of_the_pairs_in_the_clone(name, dtype):
     authors(found, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
@@ -92,6 +94,7 @@ def test_the_authors_scores_and_maps(shared_data, name, dtype):
     authors(found, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SIZES)
 @pytest.mark.parametrize("definition", COLUMNS, ids=["2011", "lut", "2010", "paper"])
@@ -104,6 +107,7 @@ def test_every_version_against_the_reference(random, shape, definition, dtype):
     assert wanted.hi > 0
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -116,6 +120,7 @@ def test_any_size(seed, size, sigma, dtype):
     compare(scored(one, other, dtype), reference.mad(one, other), dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("bits", [0, 10, 12, 16])
 def test_depths(random, bits, dtype):
@@ -142,6 +147,7 @@ def test_identical_pictures_score_exactly_0(random, shape, definition, dtype):
     assert not score.detection.any() and not score.appearance.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [*SIZES, (41, 47), (46, 38)])
 @pytest.mark.parametrize("value", [0, 1, 77, 255])
 def test_constant_pictures(random, shape, value):
@@ -202,6 +208,7 @@ def test_few_lanes_give_the_same(random, monkeypatch):
     assert found.mad == pytest.approx(wanted.mad, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "photo", "at", "white", "rel"),
     [

@@ -36,6 +36,7 @@ def test_tiles_of_one_value(random, size, dtype):
         assert not flat(plane) and not slowly(plane)
 
 
+@pytest.mark.slow
 def test_one_other_sample_anywhere():
     plane = np.full((SIDE, SIDE), 7, np.uint8)
     for at in np.ndindex(plane.shape):

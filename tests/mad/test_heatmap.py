@@ -174,6 +174,7 @@ def test_maps_of_the_run_before_are_removed(tmp_path, random):
     }  # fmt: skip
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "index",
     [

@@ -52,6 +52,7 @@ def test_grey_and_colour(random, dtype, shape, backend):
     assert (one == before[0]).all() and (other == before[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [10, 12, 16])
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_depths(random, bits, channels, backend):
@@ -65,6 +66,7 @@ def test_depths(random, bits, channels, backend):
     close(score(one, other, data_range=white, device=backend), wanted, backend)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [
@@ -85,6 +87,7 @@ def test_versions(random, how, backend):
     assert found.mad != score(one, other, device=backend).mad
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pairs.CLONE)
 def test_the_authors_scores(name, backend):
     (found,) = pairs.authors([name])
@@ -92,6 +95,7 @@ def test_the_authors_scores(name, backend):
     assert result.mad == pytest.approx(found.scores["MAD"], **near(backend))
 
 
+@pytest.mark.slow
 def test_the_authors_scores_of_colour(shared_data, backend):
     (found,) = pairs.shared(shared_data, ["rgb_china481x321_awgn15"])
     result = score(found.reference, found.distorted, device=backend)
@@ -124,7 +128,8 @@ def test_batches(random, references, pictures, batch, channels, backend):
     shape = (35, 38, *channels)
     one = random.integers(0, 256, (*references, *shape)).astype(np.uint8)
     other = random.integers(0, 256, (*pictures, *shape)).astype(np.uint8)
-    found = score(one, other, maps=True, device=backend)
+    axis = -1 if channels else None
+    found = score(one, other, maps=True, device=backend, channel_axis=axis)
     for numbers in (found.mad, found.hi, found.lo):
         assert type(numbers) is np.ndarray and numbers.dtype == np.float64
         assert numbers.shape == batch
@@ -151,10 +156,11 @@ def test_a_reference_that_meets_many_is_held_once(random, monkeypatch):
     other = random.integers(0, 256, (3, 34, 34)).astype(np.uint8)
     for maps in (False, True):
         held.clear()
-        score(one, other, maps=maps, device="cpu")
+        score(one, other, maps=maps, device="cpu", channel_axis=None)
         assert len(held) == 2
 
 
+@pytest.mark.slow
 def test_from_several_threads(random):
     one, other = pair(random, (60, 57))
     wanted = score(one, other, device="cpu")
@@ -174,6 +180,7 @@ def test_maps(random, backend):
     assert found.lo == pytest.approx(reference.pooled(found.appearance), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(36, 38), (36, 38, 3)])
 def test_layouts(random, dtype, shape, backend):
@@ -260,6 +267,7 @@ def test_anything_with_array(random, backend):
 GREY, DEEP, REAL = (np.zeros((34, 36), t) for t in ("u1", "u2", "f4"))
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("one", "other", "how", "words"),
     [
@@ -278,7 +286,7 @@ GREY, DEEP, REAL = (np.zeros((34, 36), t) for t in ("u1", "u2", "f4"))
         (REAL, REAL.astype("f8"), {"data_range": 1}, "float32 and .*float64"),
         (GREY, GREY.T[:, :34], {}, r"\(34, 36\) and .*\(36, 34\).*resize or convert"),
         (GREY, np.zeros((34, 36, 3), "u1"), {}, r"\(34, 36\) and .*\(34, 36, 3\)"),
-        (GREY[None].repeat(2, 0), GREY[None].repeat(3, 0), {}, r"batch axes \(2,\).*\(3,\)"),
+        (GREY[None].repeat(2, 0), GREY[None].repeat(4, 0), {}, r"batch axes \(2,\).*\(4,\)"),
         (REAL, REAL + 2, {}, "samples from 2 to 2; expected 0 to 1; state another data_range"),
         (GREY[..., None], GREY[..., None], {}, "looks like 1 channel; .*channel_axis=-1"),
         (GREY, GREY, {"data_range": 0}, "data_range=0; expected the value of white"),

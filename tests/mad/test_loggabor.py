@@ -28,6 +28,7 @@ def test_the_bank(shape, strip):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_product(random, dtype):
     shape = (37, 34)

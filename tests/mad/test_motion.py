@@ -43,6 +43,7 @@ def same(ours, theirs):
     assert ours.of_rows == pytest.approx(theirs.of_rows, rel=EXACT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", [(2, 40, 48), (5, 35, 61), (3, 47, 34), (3, 200, 37)])
 def test_the_weights_of_noise(clip, shape, dtype):
@@ -50,6 +51,7 @@ def test_the_weights_of_noise(clip, shape, dtype):
     same(stage.motion(frames), video.motion(frames.astype(np.float64)))
 
 
+@pytest.mark.slow
 def test_the_weights_of_the_shared_clip(shared_data):
     frames = pairs.clips(shared_data).reference
     same(stage.motion(frames), video.motion(frames.astype(np.float64)))

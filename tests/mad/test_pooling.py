@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from statistics import harmonic_mean
 
 import numpy as np
 import pytest
 
-from snellen.mad.pooling import pool
+from snellen.mad.pooling import pool, pool_psnr
 
 
 def test_known_numbers():
@@ -44,3 +45,15 @@ def test_infinite_scores():
     assert pooled.p95 == inf and 30 < pooled.p5 < 40
     assert pooled.harmonic_mean == pytest.approx(5 / (1 / 31 + 1 / 41) - 1)
     assert pool([inf, inf]).harmonic_mean == inf
+
+
+def test_psnr_of_the_mean_squared_error():
+    """Two pictures with mean squared errors of 1 and 100, white 255; equal ones have none."""
+    one, other = (20 * math.log10(255 / error) for error in (1, 10))
+    pooled = pool_psnr([one, other])
+    assert pooled.mean == pytest.approx((one + other) / 2)
+    assert pooled.of_mean_mse == pytest.approx(10 * math.log10(255**2 / 50.5))
+    halved = 10 * math.log10(255**2 / 0.5)
+    assert pool_psnr([one, math.inf]).of_mean_mse == pytest.approx(halved)
+    assert pool_psnr([math.inf]).of_mean_mse == math.inf
+    assert pool([one]).of_mean_mse is None and "of_mean_mse" not in pool([one]).facts()

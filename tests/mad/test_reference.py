@@ -47,6 +47,7 @@ def columns(pair):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pairs.CLONE)
 def test_the_authors_scores_of_the_pairs_in_the_clone(name):
     (pair,) = pairs.authors([name])
@@ -54,6 +55,7 @@ def test_the_authors_scores_of_the_pairs_in_the_clone(name):
     assert columns(pair)[1] == pytest.approx(pair.scores, rel=1e-9, abs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -96,6 +98,7 @@ def test_in_the_dark_nothing_is_detected(picture):
     assert reference.mad(one, other, "paper").mad > 0  # brighter there: the gate lies lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [*ODD, (36, 40)])
 @pytest.mark.parametrize("value", [0, 77, 255])
 def test_a_constant_picture_has_no_statistics(picture, shape, value):
@@ -170,6 +173,7 @@ def test_the_authors_scores_of_clips(shared_data):
     assert itself == pytest.approx(clips.of_itself["STMAD"], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_identical_clips_have_the_score_of_their_motion(random):
     clip = random.integers(0, 256, size=(34, 37, 42)).astype(np.uint8)
     score = video.st_mad(clip, clip.copy())

@@ -83,6 +83,7 @@ def test_settings_travel(random):
         assert scorer.run(one, other).mad == pytest.approx(wanted.mad, rel=3e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [8, 10, 12, 16, 0])
 def test_run_is_hold_and_against(random, backend, bits):
     one, other = pair(random, (43, 38))
@@ -108,6 +109,7 @@ def test_run_is_hold_and_against(random, backend, bits):
             assert plane.dtype == scorer.dtype
 
 
+@pytest.mark.slow
 def test_runs_are_run_one_by_one(random, backend):
     size = (43, 38)
     pairs = [pair(random, size) for _ in range(5)]
@@ -132,6 +134,7 @@ def test_runs_are_run_one_by_one(random, backend):
             assert score.detection is None
 
 
+@pytest.mark.slow
 def test_runs_refuse_as_run_does(random, backend):
     one, other = pair(random, (36, 40))
     scorer = Scorer(device=backend)
@@ -196,6 +199,7 @@ def test_chroma_of_the_format_is_ignored(random, backend):
         assert scorer.run(one, other).lo > 0
 
 
+@pytest.mark.slow
 def test_again_with_another_format(random, backend):
     with Scorer(device=backend) as scorer:
         for shape in ((36, 40), (51, 34), (36, 40)):

@@ -39,6 +39,7 @@ def same(score, wanted, dtype):
     assert astuple(score) == pytest.approx(tuple(wanted), rel=TOLERANCE[dtype])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape", [SHAPES[0], *(pytest.param(one, marks=pytest.mark.slow) for one in SHAPES[1:])]
 )
@@ -49,6 +50,7 @@ def test_the_scores_of_small_clips(clips, backend, shape):
         same(st_mad(reference, distorted, device=backend, dtype=dtype), wanted, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_the_authors_scores(shared_data, backend, dtype):
     clip = pairs.clips(shared_data)
@@ -61,6 +63,7 @@ def test_the_authors_scores(shared_data, backend, dtype):
         same(score, wanted, dtype)
 
 
+@pytest.mark.slow
 def test_the_authors_score_of_identical_clips(shared_data, backend):
     clip = pairs.clips(shared_data)
     score = st_mad(clip.reference, clip.reference.copy(), device=backend)
@@ -69,6 +72,7 @@ def test_the_authors_score_of_identical_clips(shared_data, backend):
     assert score.stmad == pytest.approx(-1.92189, abs=5e-6)
 
 
+@pytest.mark.slow
 def test_identical_clips_score_by_their_motion_alone(clips, backend):
     reference, _ = clips(SHAPES[1])
     score = st_mad(reference, reference.copy(), device=backend)
@@ -123,6 +127,7 @@ def test_clips_on_the_gpu_stay_there(cuda, clips):
         st_mad(*there, device="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [slice(0, 5), slice(None)])
 def test_black_frames_are_defined(clips, backend, parts):
     """Some in both clips, or all of the distorted one."""
@@ -153,6 +158,7 @@ def test_slices_lie_in_the_middle_of_whole_blocks(random, shape):
     assert (len(columns), len(rows)) == (shape[2] // 8, shape[1] // 8)
 
 
+@pytest.mark.slow
 def test_progress_tells_of_every_frame_and_slice(clips):
     calls = []
     st_mad(*clips((35, 40, 50)), device="cpu", progress=lambda *step: calls.append(step))

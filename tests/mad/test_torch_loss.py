@@ -50,6 +50,7 @@ def test_values_are_those_of_score(torch, make, random, place, shape):
         assert found.item() == pytest.approx(wanted, rel=RELATIVE) and wanted > 1
 
 
+@pytest.mark.slow
 def test_colour_range_and_batches(torch, make, random):
     pairs = [drawn(random, (40, 44), 3) for _ in range(2)]
     reference, distorted = (np.concatenate(one) for one in zip(*pairs, strict=True))
@@ -95,6 +96,7 @@ def test_the_gradient_is_that_of_finite_differences(torch, make, random, which, 
         assert slope.item() == pytest.approx((moved.grad * way).sum().item(), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_descent_finds_the_reference(torch, make, random):
     reference = torch.as_tensor(drawn(random, (48, 48))[0])
     noise = torch.as_tensor(random.normal(scale=0.05, size=reference.shape))
@@ -140,3 +142,38 @@ def test_wrong_use(torch, make):
     for other in (good[:, :, :35], torch.zeros((3, 1, 40, 40))):
         with pytest.raises(InputError, match="equal shapes"):
             make()(good, other)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "bfloat16"])
+def test_samples_that_are_not_finite_are_refused(torch, make, random, kind, place, value):
+    """As by `score`: they were dark, and the score 0."""
+    both = [one.to(getattr(torch, kind)) for one in tensors(torch, drawn(random, (40, 44), 3))]
+    both[place][0, 1, 17, 5] = value
+    with pytest.raises(InputError, match="NaN or infinity"):
+        make()(*both)
+
+
+@pytest.mark.parametrize(("peak", "least", "most"), [(1.0, 0, 255), (1.0, -1, 1), (255.0, 0, 257)])
+def test_a_reference_beyond_the_range_is_refused_as_by_score(
+    torch, make, random, peak, least, most
+):
+    reference, distorted = tensors(torch, drawn(random, (40, 44)))
+    reference = least + (most - least) * reference
+    reference.view(-1)[:2] = torch.tensor([least, most])
+    module = importlib.import_module("snellen.torch").MAD
+    said = []
+    for one in (make(data_range=peak), module(data_range=peak)):
+        with pytest.raises(InputError, match="data_range") as refused:
+            one(peak * distorted.clamp(0, 1), reference)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
+def test_no_pictures_and_rounding_beyond_white(torch, make, random):
+    reference, distorted = tensors(torch, drawn(random, (40, 44)))
+    reference.view(-1)[0] = 1 + 1e-7
+    assert make()(distorted, reference).isfinite()
+    with pytest.raises(InputError, match="expected a picture or more"):
+        make("none")(distorted[:0], reference)

@@ -117,6 +117,7 @@ def test_names(given, names):
     assert chosen(given) == names
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "given", ["", "MAD", "mad;psnr", [], [None], 3, None, ["mad,psnr"], {}, np.zeros((2, 0))]
 )
@@ -128,8 +129,8 @@ def test_no_names(given):
     assert caught.value.parameter == "metrics"
 
 
-def test_vmaf_says_what_is_missing():
-    with pytest.raises(InputError, match="vmaf needs FFmpeg's filter libvmaf"):
+def test_vmaf_says_what_it_is_for():
+    with pytest.raises(InputError, match=r"vmaf is of films: snellen.score_files has it"):
         chosen("mad,vmaf")
 
 

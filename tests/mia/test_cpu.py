@@ -34,6 +34,7 @@ def check(problem, count, dtype, **options):
     check_fit(problem, f[0], h[0], fit[0], dtype, options.get("noise", "poisson"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "name",
@@ -62,6 +63,7 @@ def test_every_option_against_the_reference(option, name, dtype):
     assert np.abs(states[-1][0] - problem.f).max() > 0.1  # something was to do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("period", "count"), [((128, 128), 200), ((256, 64), 200), ((32, 256), 200), ((256, 256), 20)]
 )
@@ -71,6 +73,7 @@ def test_large_periods(random, period, count):
     compare((f[0], h[0]), reference.iterated(*problem[:3], count), "float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_random_numbers(random, dtype):
     check(drawn.plain(random, (64, 64), side=31), 200, dtype)
@@ -89,6 +92,7 @@ def test_stars_before_a_black_sky(random, option, count, dtype):
     check(problem, count, dtype, **OPTIONS[option])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [1, 3, 200])
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
@@ -131,6 +135,7 @@ def test_a_psf_may_have_any_sum(random, option):
     compare((f[0], h[0]), wanted, "float64")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -155,6 +160,7 @@ def test_any_problem(seed, period, frames, side, margin, option, dtype):
     check(problem, 20, dtype, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["poisson", "gaussian", "given, gaussian", "variation"])
 @pytest.mark.parametrize("together", [1, 3 * 32 * 45, 1 << 20])
 def test_batches(random, monkeypatch, option, together):
@@ -186,6 +192,7 @@ def test_threads_within_a_picture(random, monkeypatch, option):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 4, 9])
 def test_threads_within_pictures_of_a_batch(random, monkeypatch, threads):
     """Shares wait for their strips, more shares than threads: none takes what another waits for."""
@@ -254,6 +261,7 @@ def test_a_black_picture_in_a_batch_harms_no_other(random):
     compare((f[1], h[1]), reference.iterated(*one[:3], 20), "float64")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_strong_total_variation(random, dtype):
     """One step late, λ above √TV_EPS / (4 f) = 2.5e-4 makes flat places flicker by some λ.

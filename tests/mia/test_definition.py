@@ -93,6 +93,7 @@ def test_curvature_is_the_gradient_of_total_variation(random):
         assert found[at] == pytest.approx(slope, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
 @pytest.mark.parametrize("margin", [(0, 0), (7, 9)])
 @pytest.mark.parametrize("frames", [1, 2])

@@ -124,6 +124,7 @@ def through_a_window(random, size=100, side=15):
     return around[window, window], seen[window, window].clip(0), blur
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
 def test_extend_does_not_ring(random, noise):
     """Within a PSF of the border, the error is that of the middle; circular's is far larger."""
@@ -140,6 +141,7 @@ def test_extend_does_not_ring(random, noise):
     assert errors["extend"][1] < errors["circular"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
 @pytest.mark.parametrize("blind", [False, True])
 def test_nothing_grows_in_the_margin(random, noise, blind):

@@ -44,6 +44,7 @@ def same(found, wanted, within=0.0):
 # What it computes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", ["extend", "taper", "circular"])
 def test_a_grey_picture(random, backend, edges):
     y = picture(random)
@@ -52,6 +53,7 @@ def test_a_grey_picture(random, backend, edges):
     assert [step.iteration for step in found.history] == [10, 20]
 
 
+@pytest.mark.slow
 def test_the_defaults(random, backend):
     """A PSF of 31, 200 iterations, extended edges, in float32; a look every ten."""
     y = picture(random, (70, 64))
@@ -61,6 +63,7 @@ def test_the_defaults(random, backend):
     assert found.psf.shape == (31, 31) and type(found.fit) is float
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -69,6 +72,7 @@ def test_the_defaults(random, backend):
         {"tv": 2e-4},
         {"start": 1.0},
         {"recentre": False},
+        {"recentre": "whole"},
     ],
     ids=str,
 )
@@ -105,6 +109,7 @@ def test_colour(random, backend):
     assert found.fit == pytest.approx(np.mean(fits), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_colour_that_stops_early(random, monkeypatch):
     """All channels do as many iterations as luma did, and at once."""
     from snellen.mia.cpu import Backend
@@ -131,6 +136,7 @@ def test_colour_with_a_given_psf(random, backend):
     assert found.fit == pytest.approx(np.mean([one.fit for one in alone]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("colour", [False, True])
 @pytest.mark.parametrize("batch", [(1,), (3,), (2, 2)])
 def test_batches(random, backend, batch, colour):
@@ -138,7 +144,8 @@ def test_batches(random, backend, batch, colour):
     count = int(np.prod(batch))
     one = [colours(random)[0] if colour else picture(random) for _ in range(count)]
     y = np.reshape(one, (*batch, *one[0].shape))
-    found = deblur(y, iterations=10, device=backend, **EXACT)
+    axis = -1 if colour else None
+    found = deblur(y, iterations=10, device=backend, channel_axis=axis, **EXACT)
     assert found.image.shape == y.shape and found.psf.shape == (*batch, 9, 9)
     assert found.fit.shape == batch and found.fit.dtype == np.float64
     alone = [deblur(plane, iterations=10, device=backend, **EXACT) for plane in one]
@@ -172,6 +179,7 @@ def test_what_does_not_fit_into_memory_goes_in_turns(random, monkeypatch):
         np.testing.assert_allclose(found.image[i], wanted.image, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [1, 3])
 def test_frames_of_one_object(random, backend, frames):
     y = drawn.problem(random, (40, 45), frames).y
@@ -205,6 +213,7 @@ def test_many_frames_beat_the_best_of_them(random, backend):
 # Tiles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [1, 2])
 def test_each_tile_is_restored_by_itself(random, backend, frames):
     y = drawn.problem(random, (60, 75), frames).y
@@ -236,6 +245,7 @@ def test_tiles_with_one_psf_have_no_seams(random, backend):
     assert max(jumps) < 0.03
 
 
+@pytest.mark.slow
 def test_a_blur_of_each_tile(random, backend):
     """Given as (rows, columns, K, K): what blurs more on the right is sharpened more there."""
     sharp = drawn.scene(random, (64, 200))
@@ -438,6 +448,7 @@ def test_callback(random):
         deblur(picture(random), callback=fail, psf_size=9, device="cpu")
 
 
+@pytest.mark.slow
 def test_from_several_threads(random):
     y = picture(random)
     how = {"psf_size": 9, "iterations": 10, "device": "cpu"}
@@ -450,6 +461,7 @@ def test_from_several_threads(random):
 # Nothing to restore, and what is refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
     "options",
@@ -473,7 +485,7 @@ def test_pictures_of_one_value(backend, value, options):
 
 def test_one_picture_of_nothing_among_others(random, backend):
     y = np.array([np.zeros((40, 45)), picture(random), np.full((40, 45), 0.7)])
-    found = deblur(y, iterations=10, device=backend, **EXACT)
+    found = deblur(y, iterations=10, device=backend, channel_axis=None, **EXACT)
     compare(
         type(found)(found.image[1], found.psf[1], found.fit[1], 10), truth(y[1:2], 10, 9, "extend")
     )
@@ -496,6 +508,7 @@ def with_one(value):
     return plane
 
 
+@pytest.mark.cases(33)
 @pytest.mark.parametrize(
     ("image", "how", "words"),
     [

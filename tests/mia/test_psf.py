@@ -1,4 +1,4 @@
-"""PSFs: their sizes, what a user may give, to the period and back, recentring."""
+"""PSFs: their sizes, what a user may give, to the period and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from snellen.errors import InputError
 from snellen.mia import psf
-from support.mia import drawn, reference
+from support.mia import reference
 
 PERIODS = [(32, 32), (32, 64), (45, 61)]
 
@@ -77,6 +77,7 @@ def test_given_kinds(random):
     assert psf.given(np.eye(3, dtype=bool))[1, 1] == 1 / 3
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -110,61 +111,3 @@ def test_to_the_period_and_back(random, period, side):
     back = psf.from_period(h, side)
     assert (back == planes).all() and back.flags.c_contiguous
     assert (psf.from_period(h, 1)[..., 0, 0] == planes[..., side // 2, side // 2]).all()
-
-
-def test_centroid():
-    plane = np.zeros((9, 9))
-    plane[1, 6] = plane[2, 6] = 1  # rows −3 and −2, column 2
-    assert psf.centroid(plane) == (-2, 2)  # −2.5, to even
-    assert psf.centroid(np.stack([plane, np.flip(plane)])) == (0, 0)
-    assert psf.centroid(psf.gaussian(2, 31)) == (0, 0)
-    assert psf.centroid(np.zeros((2, 9, 9))) == (0, 0)
-
-
-@pytest.mark.parametrize("frames", [1, 3])
-@pytest.mark.parametrize("period", PERIODS)
-def test_recentring(random, period, frames):
-    side = 15
-    planes = np.array([drawn.walk(random, side) for _ in range(frames)])
-    h = np.roll(psf.to_period(planes, period), (2, -3), (-2, -1))
-    h = psf.to_period(psf.from_period(h, side), period)
-    f = random.random(period)
-    found, wanted = psf.recentre(f, h, side), reference.recentred(f, h, side)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(found[1].sum((1, 2)), 1)
-    assert psf.centroid(psf.from_period(found[1], side)) == (0, 0)
-    assert not (found[0] == f).all()
-
-
-def test_recentring_changes_no_model(random):
-    """h moves one way, f the other: g stays, as long as nothing of h is cut off."""
-    period, side = (40, 33), 15
-    h = psf.to_period(np.pad(drawn.walk(random, 9), ((1, 5), (6, 0)))[None], period)
-    f = random.random(period)
-    moved, centred = psf.recentre(f, h, side)
-    assert not np.allclose(centred, h)
-    np.testing.assert_allclose(
-        reference.convolved(moved, centred[0]), reference.convolved(f, h[0]), atol=1e-14
-    )
-
-
-def test_what_leaves_the_support_is_cut_off():
-    plane = np.zeros((5, 5))
-    plane[0, 0], plane[4, 4] = 3, 1  # mass at −1, −1: the lone corner moves out
-    _, h = psf.recentre(np.zeros((32, 32)), psf.to_period(plane[None], (32, 32)), 5)
-    wanted = np.zeros((5, 5))
-    wanted[1, 1] = 1
-    assert (psf.from_period(h, 5)[0] == wanted).all()
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nothing_is_moved_where_nothing_would_be_left(random, dtype):
-    """Of a PSF in a corner, away from which the mean of all moves it; of PSFs of 0."""
-    f = random.random((32, 32)).astype(dtype)
-    planes = np.zeros((3, 5, 5), dtype)
-    planes[0, 0, 0] = planes[1, 4, 4] = planes[2, 4, 4] = 1
-    for psfs in (planes, np.zeros_like(planes), planes * np.array([1, 1, 0], dtype)[:, None, None]):
-        h = psf.to_period(psfs, (32, 32))
-        moved, found = psf.recentre(f, h, 5)
-        assert (moved == f).all() and (found == h).all() and found.dtype == dtype

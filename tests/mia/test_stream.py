@@ -57,6 +57,7 @@ def within(work):
     return thread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("policy", ["block", "drop"])
 def test_regions_in_their_order(film, backend, policy, warm):
@@ -74,6 +75,7 @@ def test_regions_in_their_order(film, backend, policy, warm):
     assert all(type(region) is Region for region in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_the_results(film, backend, warm, dtype):
@@ -154,6 +156,7 @@ def test_blocking(film):
         assert not pusher.is_alive() and stream.pop() is None and stream.dropped == 0
 
 
+@pytest.mark.slow
 def test_results_are_taken_while_more_come(film):
     found = []
     with Stream(Deblurrer(**HOW, device="cpu"), (32, 32), 1) as stream:
@@ -244,6 +247,7 @@ def test_closing_throws_away_what_waits(film):
         Deblurrer.run(gate, film[0][0])
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("frame", "position", "words"),
     [
@@ -316,6 +320,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_show_every_region(random, monkeypatch, name):
     """As they are printed: all that were not dropped, though they come faster than they go."""
@@ -333,6 +338,7 @@ def test_the_examples_show_every_region(random, monkeypatch, name):
     assert len(shown) + streams[0].dropped == 8 and len(shown) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["poisson", "gaussian"])
 def test_a_fade_to_grey_comes_as_it_is(film, backend, noise):
     """Frames of one value among others, with total variation that would make them flicker."""
@@ -346,6 +352,7 @@ def test_a_fade_to_grey_comes_as_it_is(film, backend, noise):
     assert (last.restored.image == 128).all() and last.restored.fit == 0
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -363,6 +370,7 @@ def test_wrong_settings(how, words):
     assert not [t for t in threading.enumerate() if t.name == "snellen stream"]
 
 
+@pytest.mark.slow
 def test_a_stream_of_one_value_never_tires(backend):
     """Hundreds of frames under a lens cap, warm: the PSF is still that of the start."""
     with Stream(Deblurrer(psf_size=9, iterations=2, device=backend, warm=True), (32, 32)) as stream:

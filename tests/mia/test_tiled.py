@@ -21,6 +21,7 @@ HOW = {"psf_size": 5, "iterations": 3, "device": "cpu"}
 SHAPE = (30, 44)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("frames", "more"),
     [

@@ -13,6 +13,7 @@ from snellen.mia.tiles import Tiles
 SHAPES = st.tuples(st.integers(1, 150), st.integers(1, 150))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(shape=SHAPES, tile=st.integers(9, 150), side=st.sampled_from([1, 3, 9, 31]))
 def test_what_was_split_is_merged_again(shape, tile, side):

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import click
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
+from snellen import __version__
 from snellen.cli.commands import cli
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +42,26 @@ def test_its_commands_and_its_python_are_ours():
     classifiers = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for version in re.findall(r"^FROM python:([\d.]+)-slim", TEXT, re.M):
         assert f"Python :: {version}" in classifiers
+
+
+def test_the_lock_has_every_package_in_a_version_that_is_allowed():
+    """With digests: pip refuses a package without one, of the lock or needed by one in it."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    entries = re.findall(
+        r"^([\w.-]+)==(\S+)(.*(?:\n    --hash=sha256:[0-9a-f]{64}.*)+)", lock, re.M
+    )
+    assert len(entries) == len(re.findall("^[a-z]", lock, re.M))
+    versions = {name: Version(version) for name, version, _ in entries}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for one in map(Requirement, project["dependencies"]):
+        assert versions[one.name] in one.specifier, one
+    assert "://" not in lock
+
+
+def test_labels_are_of_this_version():
+    labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', TEXT))
+    assert labels["title"] == "snellen" and labels["description"]
+    assert labels["version"] == __version__ and labels["licenses"] == "Apache-2.0"
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from benchmarks import notice
 from snellen.upscaling import shipped
 from support.cnn import reference
@@ -13,6 +15,7 @@ from support.cnn import reference
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_every_author_is_named():
     text = notice.PATH.read_text(encoding="utf-8")
     models = shipped.files()

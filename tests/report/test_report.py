@@ -67,6 +67,7 @@ def test_vendored_files_are_unchanged_and_named():
     assert f"uPlot {vendored.VERSION}" in why
 
 
+@pytest.mark.slow
 def test_nothing_foreign_becomes_html_and_only_our_scripts_run():
     made = fit.fitted(contents(), moments(), 30_000_000)
     html = made.html.decode()
@@ -90,6 +91,7 @@ def test_nothing_foreign_becomes_html_and_only_our_scripts_run():
     assert not any(name.startswith("on") for _, a in reader.elements for name in a)
 
 
+@pytest.mark.slow
 def test_pictures_of_a_small_report_are_without_loss():
     given = moments()
     made = fit.fitted(contents(), given, 30_000_000)
@@ -141,3 +143,10 @@ def test_large_pictures_and_profiles():
     text = encode.thumbnail(picture).partition(",")[2]
     small = Image.open(io.BytesIO(base64.b64decode(text)))
     assert small.width == encode.THUMBNAIL and small.info["icc_profile"] == b"profile"
+
+
+def test_the_first_screen_says_what_figures_are_not():
+    """Above the pictures, in every report and preview: they are made by this page."""
+    html = fit.fitted(contents(), moments(), 30_000_000).html.decode()
+    head = " ".join(html.partition("<header>")[2].partition("</header>")[0].split())
+    assert "figures tell how far a picture is from" in head and "not how good it looks" in head

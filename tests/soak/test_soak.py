@@ -46,6 +46,7 @@ def test_samples_are_spread(monkeypatch):
         assert len(made.samples) == samples
 
 
+@pytest.mark.slow
 def test_what_is_left_is_seen(tmp_path):
     made = Meter("phase", 64)
     made.end()

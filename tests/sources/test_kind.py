@@ -30,6 +30,7 @@ def test_a_known_wave_has_the_ratio_of_its_filters():
     assert sharpness([plane]) == pytest.approx(2 * np.log2(fine / coarse), abs=0.1)
 
 
+@pytest.mark.slow
 def test_blur_makes_it_less_and_coding_hardly_changes_it():
     planes = [np.roll(still(), 3 * k, 1) for k in range(4)]
     found = []
@@ -46,6 +47,30 @@ def test_blocks_do_not_look_sharp():
     soft = blurred(still(), 2.0)
     blocks = np.add.outer(np.arange(400) // 8 % 2, np.arange(440) // 8 % 2) * 12
     assert sharpness([soft + blocks]) < sharpness([soft]) < SOFT
+
+
+@pytest.mark.slow
+@pytest.mark.cases
+@pytest.mark.parametrize("width", [8, 16, 32, 40, 48, 80])
+@pytest.mark.parametrize("coder", [None, "x264"])
+def test_bars_between_blocks_are_not_soft(width, coder):
+    """Test patterns: only the wider of the filters sees such edges."""
+    levels = np.array([16, 235, 180, 60, 140, 90, 200, 40])
+    bars = np.tile(levels[np.arange(480) // width % 8].astype(np.uint8), (240, 1))
+    frames = [bars] * 3 if coder is None else coded([bars] * 3, Coding(coder, 23)).planes
+    assert decide(frames, "ffv1", None).name != "soft"
+    assert decide(frames, "h264", 0.1).name == "film"
+
+
+def test_a_pattern_is_as_sharp_wherever_its_edges_lie():
+    found = []
+    for at in range(8):
+        y, x = np.mgrid[:240, :480]
+        pattern = np.where((x + at) // 40 % 2, 180, 60) + np.where((y + 3) // 37 % 2, 30, 0)
+        found.append(sharpness([pattern.astype(np.uint8)]))
+    assert min(found) > -0.3 > SOFT  # an edge's ratio is 1.07 … 1.78; both filters see two of them
+    soft = [sharpness([blurred(pattern.astype(np.uint8), 2.0)])]
+    assert max(soft) < SOFT
 
 
 def test_the_order_of_frames_and_flat_ones_change_nothing():
@@ -66,6 +91,17 @@ def test_the_decision():
     assert "0.10 bits a pixel" in decide(sharp, "h264", 0.1).reason
 
 
+def test_what_was_coded_before_is_not_clean():
+    """A film without loss that was made of one with loss, if most of its frames say so."""
+    plain = [np.roll(still(), 3 * k, 1) for k in range(6)]
+    after = list(coded(plain, Coding("x264", 30)).planes)
+    assert decide(plain, "ffv1", None).name == "clean"
+    found = decide(after, "ffv1", None)
+    assert found.name == "film" and "ffv1, but 6 of 6 pictures look coded" in found.reason
+    assert decide(after, "h264", 2.0).name == "film"
+    assert decide(plain[:3] + after[:3], "ffv1", None).name == "clean"
+
+
 @pytest.mark.parametrize(("found", "name"), [(-0.75, "film"), (-0.85, "soft"), (-2.0, "soft")])
 def test_soft_is_not_taken_lightly(found, name, monkeypatch):
     """Scenes without blur reach -0.7, and lose as much by a model for soft ones as others gain."""
@@ -79,6 +115,7 @@ def scrolling(sigma):
     return [wide[:, k : k + 440] for k in range(0, 64, 8)]
 
 
+@pytest.mark.slow
 def test_frames_of_one_scene_say_less():
     """Their content alone reaches -1.65."""
     one, other, blurry = (scrolling(sigma) for sigma in (0.6, 0.5, 1.5))

@@ -49,6 +49,7 @@ def test_blur_is_a_gaussian_of_unit_sum():
     np.testing.assert_array_equal(shrunk(flat, 3, "lanczos", 0.8), 77)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ["x264", "x265"])
 def test_what_was_in_memory_before_changes_nothing(encoder):
     random = np.random.default_rng(0)
@@ -62,6 +63,7 @@ def test_what_was_in_memory_before_changes_nothing(encoder):
     assert len(found) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ["x264", "x265"])
 def test_a_coarser_factor_costs_more_and_repeats_bit_for_bit(encoder):
     planes = [np.roll(still(), 2 * k, 1) for k in range(5)]

@@ -23,7 +23,7 @@ WARPS = HEAD.with_name("warps")  # what stands for gpu/device.cuh
 KERNEL = re.compile(r'extern "C" __global__ void\s+__launch_bounds__\([^()]*\)\s+(\w+)\(([^)]*)\)')
 DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
-WAITS = "__syncthreads", "block_sum", "warp_sum"
+WAITS = "__syncthreads", "block_sum", "warp_sum", "flow.set", "cropped("
 """What makes threads wait for each other; those of other kernels run one after another."""
 
 

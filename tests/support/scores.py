@@ -52,5 +52,5 @@ def folders(tmp_path, random):
     for folder in found:
         folder.mkdir()
         for name in "abc":
-            write(folder / f"{name}.png", Still(random.integers(0, 256, (40, 44), np.uint8)))
+            write(folder / f"{name}.png", Still(random.integers(0, 256, (50, 52), np.uint8)))
     return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from fractions import Fraction
+from io import BytesIO
 
 import av
 import numpy as np
+from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from snellen.frames import tiff, tiff_write
 
@@ -159,3 +161,43 @@ def _tiff(tags, data):
             entries += struct.pack("<HHI", tag, kind, count) + body.ljust(4, b"\0")
     head = struct.pack("<2sHI", b"II", 42, place)
     return head + data + struct.pack("<H", len(tags)) + entries + bytes(4) + values
+
+
+def tiff_of(
+    pixels, photometric, extra=(), *, form=1, bits=None, planar=False, compression="raw",
+    order="<", reverse=False, tags=None,
+):  # fmt: skip
+    """A TIFF file of (H, W) or (H, W, C) samples as they are to be stored, a strip a plane.
+
+    `bits` other than those of the array: samples are packed, each row into whole bytes.
+    """
+    pixels = pixels if pixels.ndim == 3 else pixels[..., None]
+    height, width, samples = pixels.shape
+    stored = 8 * pixels.itemsize
+    strips = []
+    for plane in np.moveaxis(pixels, -1, 0)[..., None] if planar else [pixels]:
+        rows = np.ascontiguousarray(plane, plane.dtype.newbyteorder(order)).reshape(height, -1)
+        if bits not in (None, stored):
+            places = np.arange(bits)[::-1]
+            rows = np.packbits((plane.reshape(height, -1, 1) >> places & 1).reshape(height, -1), 1)
+        rows = rows.view(np.uint8)
+        data = rows.tobytes() if compression == "raw" else tiff_write.packed(rows, compression)
+        if reverse:
+            flat = np.unpackbits(np.frombuffer(data, np.uint8)[:, None], axis=1)
+            data = np.packbits(flat[:, ::-1], 1).tobytes()
+        strips.append(data)
+    starts = [sum(map(len, strips[:number])) for number in range(len(strips))]
+    head = b"II*\0\x08\0\0\0" if order == "<" else b"MM\0*\0\0\0\x08"
+    ifd = ImageFileDirectory_v2(head)
+    numbers = {
+        256: width, 257: height, 258: (bits or stored,) * samples,
+        259: tiff.NUMBERS[compression], 262: photometric, 266: 1 + reverse, 273: tuple(starts),
+        277: samples, 278: height, 279: tuple(map(len, strips)), 284: 1 + planar,
+        338: extra or None, 339: (form,) * samples, **(tags or {}),
+    }  # fmt: skip
+    for tag, value in numbers.items():
+        if value is not None:
+            ifd[tag] = value
+    file = BytesIO()
+    ifd.save(file)
+    return file.getvalue() + b"".join(strips)

@@ -15,17 +15,18 @@ class Web:
     """What a server has, and what it has done.
 
     `files` are bytes by path. `ranges`: whether parts are sent; `length`: whether the length is
-    said. `broken`: so many answers from now on end in the middle. `redirects`: addresses by path.
-    `statuses`: numbers by path that are answered instead, and words for them. With `hangs_up` there
-    are no answers. While `hold` is set, only the first
-    bytes are sent. With `too_much` parts are as long as the rest of the file; `took` counts what of
-    them was taken.
+    said. `raw`: whole answers by path, which need not be HTTP. `broken`: so many answers from now
+    on end in the middle. `redirects`: addresses by path. `statuses`: numbers by path that are
+    answered instead, and words for them. With `hangs_up` there are no answers. While `hold` is set,
+    only the first bytes are sent. With `too_much` parts are as long as the rest of the file; `took`
+    counts what of them was taken.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.redirects: dict[str, str] = {}
         self.statuses: dict[str, tuple[Any, ...]] = {}
+        self.raw: dict[str, bytes] = {}
         self.hangs_up = False
         self.ranges = self.length = True
         self.broken = 0
@@ -58,6 +59,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: bool) -> None:
         web, path = self.web, self.path.partition("?")[0]
         web.asked.append(self.path)
+        if path in web.raw:
+            self.wfile.write(web.raw[path])
+            self.close_connection = True
+            return
         if web.hangs_up:
             self.close_connection = True
             return

@@ -86,6 +86,7 @@ def test_in_bands_as_in_one_piece(random, narrow, scale, shape, dtype, backend):
     assert (upscale(image, scale, device=backend) == whole).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [2, pytest.param(16, marks=pytest.mark.slow)])
 def test_a_compact_network_in_bands(random, narrow, layers, backend):
     image = random.integers(0, 256, (150, 21, 3), np.uint8)

@@ -101,6 +101,7 @@ def test_it_works_in_main_memory():
         Fit(geometry(target(1.5, None, None, None), 40, 40)).prepare(Format(80, 80), on_device=True)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
 @pytest.mark.parametrize("channels", [None, 3, 4])
 def test_images(dtype, channels):

@@ -25,6 +25,7 @@ def larger(shape, scale, colour):
     return (*shape[:at], shape[at] * scale, shape[at + 1] * scale, *shape[at + 2 :])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -38,7 +39,8 @@ def test_shape_and_type_are_kept(random_model, seed, scale, dtype, batch, size, 
     shape = (*batch, *size, *channels)
     image = drawn(np.random.default_rng(seed), shape, dtype)
     before = image.copy()
-    found = upscale(image, scale, random_model(scale), device=backend)
+    axis = -1 if channels else None
+    found = upscale(image, scale, random_model(scale), device=backend, channel_axis=axis)
     assert type(found) is np.ndarray and found.dtype == dtype
     assert found.shape == larger(shape, scale, bool(channels))
     assert np.isfinite(found).all() and (image == before).all()
@@ -47,6 +49,7 @@ def test_shape_and_type_are_kept(random_model, seed, scale, dtype, batch, size, 
     assert (found[(0,) * len(batch)] == first).all()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -64,6 +67,7 @@ def test_grey_is_the_upscalers_luma(random_model, seed, dtype, size, backend):
     assert (upscale(image, 2, model, device=backend) == wanted).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_colour_of_equal_channels_is_the_grey_picture(random, random_model, dtype, scale, backend):
@@ -111,6 +115,7 @@ def test_a_power_of_two_scales_exactly(random, random_model, dtype, factor, chan
     assert (other == one * factor).all()
 
 
+@pytest.mark.slow
 def test_floats_are_never_clipped_and_integers_are(random, random_model, backend):
     model = random_model(2)
     edge = np.zeros((12, 12), np.float32)
@@ -126,6 +131,7 @@ def test_floats_are_never_clipped_and_integers_are(random, random_model, backend
     assert np.abs(tame - wild.clip(0, 255)).max() <= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [8, 10, 12, 15, 16])
 @pytest.mark.parametrize("channels", [(), (3,), (4,)])
 def test_bits(random, random_model, bits, channels, backend):
@@ -141,6 +147,7 @@ def test_bits(random, random_model, bits, channels, backend):
         assert upscale(image, 2, model, device=backend).max() > white
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 def test_alpha_is_apart_from_colour(random, random_model, scale, backend):
     model = random_model(scale)
@@ -295,7 +302,7 @@ def test_one_hole_in_a_batch(random, random_model, backend):
     batch = random.random((3, 5, 6), np.float32)
     batch[2, 4, 5] = np.nan
     with pytest.raises(InputError, match="NaN"):
-        upscale(batch, 2, random_model(2), device=backend)
+        upscale(batch, 2, random_model(2), device=backend, channel_axis=None)
 
 
 @pytest.mark.parametrize(
@@ -346,14 +353,8 @@ def test_a_scale_is_a_number_of_any_type(scale):
 
 
 def test_a_scale_is_no_text():
-    with pytest.raises(InputError, match=r"got scale='2'; expected one of 2, 3, 4; .*not text"):
+    with pytest.raises(InputError, match=r"got scale='2'; expected 2, 3, 4, or any number above 1"):
         upscale(np.zeros((4, 4), np.uint8), "2", device="cpu")
-
-
-@pytest.mark.parametrize("scale", [-1, 0, 1, 5, 2.5])
-def test_wrong_scale(scale):
-    with pytest.raises(ModelError, match="got scale="):
-        upscale(np.zeros((4, 4), np.uint8), scale, device="cpu")
 
 
 def test_wrong_model_and_device(random_model):

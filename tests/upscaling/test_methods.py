@@ -18,6 +18,7 @@ def network(request, random):
     return reference.model(random, request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bits", "full"), [(8, False), (8, True), (10, False), (0, False)])
 def test_frames(random, network, bits, full, backend):
     s, format = network.scale, Format(21, 17, bits, (1, 1), full_range=full)
@@ -33,6 +34,7 @@ def test_frames(random, network, bits, full, backend):
             assert mine.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "bits", "white"),
     [("uint8", None, 255), ("uint16", None, 65535), ("uint16", 12, 4095), ("float32", None, 1)],
@@ -58,6 +60,7 @@ def test_arrays(random, network, dtype, bits, white, backend):
     assert np.abs(ycc(large)[0] - wanted)[inside].max() <= error + (0.5 if integer else 0)
 
 
+@pytest.mark.slow
 def test_strengths_of_format_2_know_white(random, backend):
     """Grey and its three equal channels fall into the same classes, for each type of samples."""
     model = oriented_model(2)

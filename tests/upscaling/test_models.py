@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import numpy as np
 import pytest
 
+import snellen
 from snellen.errors import InputError, ModelError
 from snellen.frames import tensors
+from snellen.jobs import UpscaleJob
 from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped
 from snellen.upscaling.models import load, method_of, read
@@ -43,10 +48,10 @@ def test_the_same_file_is_the_same_object(saved, random_model):
 
 
 @pytest.mark.parametrize(("scale", "said"), [(1.5, True), (5, True), (0.5, False)])
-def test_magnifications_that_only_files_take(scale, said):
+def test_magnifications_that_no_model_has(scale, said):
     with pytest.raises(ModelError, match="expected one of 2, 3, 4") as caught:
         load(None, scale)
-    assert ("upscale_file takes others" in str(caught.value)) is said
+    assert ("upscale_file take others" in str(caught.value)) is said
 
 
 def test_another_scale_than_asked_for(saved):
@@ -71,10 +76,60 @@ def test_no_model_of_ours_for_other_scales(scale):
 def test_a_file_of_another_format(tmp_path, random_model):
     from safetensors.numpy import save_file
 
-    for strings in ({"format": "snellen-aplus-9"}, {}, None):
+    for strings, said in (({"format": "pt"}, "the format 'pt'"), ({}, "no f"), (None, "no f")):
         save_file({"a": np.ones(3)}, tmp_path / "a.safetensors", metadata=strings)
-        with pytest.raises(ModelError, match=r"a\.safetensors is .* not a model \(snellen-"):
+        with pytest.raises(ModelError, match=rf"a\.safetensors is .* not a model.* has {said}"):
             load(tmp_path / "a.safetensors", 2)
+
+
+@pytest.mark.parametrize("format", ["snellen-aplus-3", "snellen-cnn-2", "snellen-other-1"])
+def test_a_later_format_is_named(tmp_path, format):
+    from safetensors.numpy import save_file
+
+    save_file({"a": np.ones(3)}, tmp_path / "a.safetensors", metadata={"format": format})
+    with pytest.raises(ModelError, match=rf"is a model: .*'{format}'; expected one of snell") as e:
+        load(tmp_path / "a.safetensors", 2)
+    assert "newer version" in e.value.advice and "not a model" not in str(e.value)
+
+
+def test_what_is_no_ordinary_file_is_named(tmp_path, monkeypatch):
+    (tmp_path / "device").symlink_to(os.devnull)
+    (tmp_path / "lost").symlink_to(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe")
+    named = {
+        "device": "a link to a device", "lost": "a link to a file that is not there",
+        "pipe": "a pipe", os.devnull: "a device", "": "a folder",
+    }  # fmt: skip
+    for name, said in named.items():
+        for given in (tmp_path / name, str(tmp_path / name)):
+            with pytest.raises(ModelError, match=rf"is {said}; expected a file") as caught:
+                load(given, 2)
+            assert "aplus" not in str(caught.value).replace(str(tmp_path), "")
+
+
+def test_other_files_are_named(tmp_path):
+    for data, said in ((b"Notes\n" * 9, "is text"), (b"\x89PNG\r\n\x1a\n", "is a PNG image")):
+        (tmp_path / "a").write_bytes(data)
+        with pytest.raises(ModelError, match=rf"{said}; expected a model"):
+            load(tmp_path / "a", 2)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_too_many_arrays_are_refused_before_any_is_made(tmp_path, monkeypatch, long):
+    """A header of 100,000 empty arrays takes seconds to make; it is counted first."""
+    import safetensors.numpy
+
+    def made(data):
+        raise AssertionError("arrays are made")
+
+    monkeypatch.setattr(safetensors.numpy, "load", made)
+    count = 100_000 if long else tensors.MOST_TENSORS + 1
+    empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    text = json.dumps({f"t{n}": empty for n in range(count)}).encode()
+    (tmp_path / "a").write_bytes(len(text).to_bytes(8, "little") + text)
+    said = r"its header has \d,\d+,\d+ bytes" if long else "it has 101 arrays"
+    with pytest.raises(ModelError, match=rf"{said}; expected at most"):
+        load(tmp_path / "a", 2)
 
 
 def test_the_kinds_are_those_that_are_told_apart():
@@ -106,7 +161,7 @@ def test_a_package_with_one_model_for_each_scale(scale, monkeypatch):
         for source in (None, "auto", "clean"):
             assert shipped.choose(scale, method, source) == f"t91-x{scale}"
             assert load(None, scale, method, source) is load(f"t91-x{scale}", scale)
-    for method, source in (("cnn-fast", None), ("other", None), (None, "film"), ("", "clean")):
+    for method, source in (("cnn-fast", None), (None, "film"), ("cnn-fine", "clean")):
         with pytest.raises(ModelError, match=rf"at ×{scale}; expected aplus for clean"):
             load(None, scale, method, source)
 
@@ -144,8 +199,33 @@ def test_models_that_are_added_are_offered(more):
     assert caught.value.parameter == "source_kind"
     with pytest.raises(ModelError, match="'foo'; expected one of auto, clean, film, soft"):
         load(None, 2, None, "foo")
-    with pytest.raises(ModelError, match=r"method='no' .*; expected aplus for clean or aplus for"):
-        load(None, 2, "no")
+    with pytest.raises(
+        ModelError, match=r"'cnn-fine' for .*; expected aplus for clean or aplus for"
+    ):
+        load(None, 2, "cnn-fine")
+
+
+@pytest.mark.parametrize("method", ["esrgan", "A+", "cnn", ""])
+def test_an_unknown_method_is_told_which_there_are_and_where_files_are_named(method, tmp_path):
+    """By all functions alike; a result's method "cnn" is that of both networks."""
+    files = {"source": tmp_path / "a.png", "target": tmp_path / "b.png"}
+    image = np.zeros((8, 8), np.uint8)
+    for call in (
+        lambda: snellen.upscale(image, method=method),
+        lambda: snellen.Upscaler(2, method=method),
+        lambda: snellen.upscale_file(*files.values(), method=method),
+        lambda: UpscaleJob(**files, method=method),
+    ):
+        with pytest.raises(InputError) as caught:
+            call()
+        assert caught.value.parameter == "method"
+        assert str(caught.value) == (
+            f"got method={method!r}; expected one of auto, aplus, cnn-fast, cnn-fine; a model of "
+            "your own is a file, as snellen train makes it: name that as model"
+        )
+    with pytest.raises(InputError, match="got method=3; expected one of auto, aplus"):
+        snellen.upscale(image, method=3)
+    assert snellen.upscale(image, method=np.str_("aplus")).shape == (16, 16)
 
 
 @pytest.mark.parametrize(

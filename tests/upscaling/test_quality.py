@@ -23,6 +23,7 @@ WANTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "scale"),
     [

@@ -97,6 +97,7 @@ def test_a_picture_of_another_shape(fit, inner, part):
     assert (found.inner, found.part) == (inner, part)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("settings", "parameter"),
     [
@@ -128,6 +129,7 @@ def test_what_cannot_be_made(settings, parameter):
     assert caught.value.parameter == parameter
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("source", "settings", "said"),
     [

@@ -102,6 +102,7 @@ def test_prepare_again_for_another_format(random, random_model, backend):
         assert step.run(Frame((small,))).planes[0].tobytes() == first.tobytes()
 
 
+@pytest.mark.slow
 def test_planes_may_have_a_pitch_and_be_fixed(random, random_model, backend):
     model = random_model(2)
     plane = random.integers(0, 256, (13, 18), np.uint8)
@@ -144,6 +145,7 @@ for bits, width in ((8, 40), (8, 960), (8, 1000), (10, 1920), (0, 970)):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [1, 2])
 def test_run_compiles_nothing(random_model, tmp_path, format):
     """What `prepare` promises: the first frame is as quick as the others. In a fresh process."""

@@ -32,6 +32,7 @@ def film(path, numbers, size=(48, 64), noise=0.0, offset=0):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lag", [0, 1, -1, 7, -12])
 def test_the_offset_of_a_noisy_film_of_another_size_and_brightness(tmp_path, lag):
     one = film(tmp_path / "one.y4m", range(20, 60))
@@ -46,6 +47,7 @@ def test_from_the_start_of_a_clip(tmp_path):
     assert align(one, other, Clip(start=Fraction(31, 25))).offset == 5
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told(tmp_path):
     still, again = (film(tmp_path / f"{name}.y4m", [3] * 40, noise=4) for name in ("one", "still"))
     moving = film(tmp_path / "moving.y4m", range(40))

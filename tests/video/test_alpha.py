@@ -75,6 +75,7 @@ def check(path, off=1, scale=2, frames=3):
         assert np.abs(alpha * (255 / ((1 << bits) - 1)) - wanted).max() <= off
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("pix_fmt", "codec", "suffix", "name", "got"),
     [
@@ -86,6 +87,9 @@ def check(path, off=1, scale=2, frames=3):
         ("yuva420p", "libvpx-vp9", ".webm", None, "yuva420p"),
         ("yuva420p", None, ".webm", None, "yuva420p"),
         ("yuva420p", "ffv1", ".mkv", "yuva444p", "yuva444p"),
+        ("yuva444p12le", None, ".mkv", None, "yuva444p12le"),
+        ("yuva420p10le", None, ".mkv", None, "yuva420p10le"),
+        ("yuva422p10le", None, ".mov", None, "yuva444p10le"),
     ],
 )
 def test_it_is_kept_where_codec_and_container_hold_it(tmp_path, pix_fmt, codec, suffix, name, got):
@@ -97,13 +101,25 @@ def test_it_is_kept_where_codec_and_container_hold_it(tmp_path, pix_fmt, codec, 
     check(out, off=3 if "vpx" in summary.encoder else 1 + (name is not None))
 
 
-def test_vp9_gets_half_the_chroma(tmp_path):
+@pytest.mark.parametrize("pix_fmt", ["bgra", "yuva444p10le"])
+def test_vp9_gets_half_the_chroma_and_8_bits(tmp_path, pix_fmt):
     """Its encoder offers 4:4:4 with alpha, and refuses it."""
-    source = film(tmp_path / "in.mkv", pix_fmt="bgra")
+    source = film(tmp_path / "in.mkv", pix_fmt=pix_fmt)
     summary = convert(source, tmp_path / "out.webm", Clear())
     assert summary.pixel_format == "yuva420p"
-    assert summary.dropped == ("chroma 444 is reduced to 420 (libvpx-vp9, yuva420p)",)
+    *deep, chroma = summary.dropped
+    assert chroma == "chroma 444 is reduced to 420 (libvpx-vp9, yuva420p)"
+    wanted = ["10 bit samples are rounded to 8 bit (yuva420p)"]
+    assert deep == (wanted if pix_fmt.endswith("10le") else [])
     check(tmp_path / "out.webm", off=3)
+
+
+def test_vp8_keeps_it(tmp_path):
+    """It takes alpha only without frames that are not shown."""
+    source = film(tmp_path / "in.mkv")
+    summary = convert(source, tmp_path / "out.webm", Clear(), encoding=Encoding(codec="vp8"))
+    assert summary.pixel_format == "yuva420p" and not summary.dropped
+    check(tmp_path / "out.webm", off=4)  # 5 would be those of another frame
 
 
 @pytest.mark.parametrize("codec", ["libvpx-vp9", "prores_ks"])
@@ -134,6 +150,43 @@ def test_what_does_not_hold_it_is_named(tmp_path):
         convert(plain, out, Clear(), encoding=Encoding(pix_fmt="yuva420p"), overwrite=True)
 
 
+@pytest.mark.parametrize(
+    ("pix_fmt", "suffix", "settings"),
+    [
+        ("yuva444p12le", ".mp4", {}), ("yuva420p10le", ".ts", {}),
+        ("yuva420p", ".mkv", {"codec": "libx265"}), ("yuva422p12le", ".mov", {"crf": 20}),
+        ("gbrap12le", ".mkv", {"preset": "ultrafast"}),
+        ("yuva444p16le", ".mov", {"max_bitrate": "20M"}),
+    ],
+)  # fmt: skip
+def test_hevc_drops_it_and_says_so(tmp_path, pix_fmt, suffix, settings):
+    """The encoder offers alpha, and as it is built does not open for it."""
+    source = film(tmp_path / "in.mkv", pix_fmt=pix_fmt, frames=1)
+    summary = convert(source, tmp_path / f"out{suffix}", Clear(), encoding=Encoding(**settings))
+    assert summary.encoder == "libx265" and not summary.pixel_format.startswith("yuva")
+    assert any(text.startswith("the alpha channel is dropped (") for text in summary.dropped)
+
+
+def test_alpha_that_an_encoder_does_not_take_is_refused(tmp_path):
+    """What it expects in its place is named."""
+    source = film(tmp_path / "in.mkv", frames=1)
+    for codec, name in (("libx265", "yuva420p10le"), ("libvpx-vp9", "yuva444p")):
+        settings = Encoding(codec=codec, pix_fmt=name)
+        with pytest.raises(InputError, match=f"got pix_fmt={name}; {codec} expects one of .*yuv4"):
+            convert(source, tmp_path / "out.mkv", Clear(), encoding=settings)
+    assert not (tmp_path / "out.mkv").exists()
+
+
+def test_deep_pictures_without_alpha_keep_their_encoder(tmp_path):
+    """Opaque ones, and those whose pixel format the user gives."""
+    opaque = film(tmp_path / "opaque.mkv", pix_fmt="yuva420p10le", frames=1, opaque=(0,))
+    assert convert(opaque, tmp_path / "out.mkv", Clear()).encoder == "libx265"
+    source = film(tmp_path / "in.mkv", pix_fmt="yuva420p10le", frames=1)
+    settings = Encoding(pix_fmt="yuv420p10le")
+    summary = convert(source, tmp_path / "out.mov", Clear(), encoding=settings)
+    assert summary.encoder == "libx265" and len(summary.dropped) == 1
+
+
 def test_an_opaque_film_loses_nothing(tmp_path):
     source = film(tmp_path / "in.mkv", opaque=range(3))
     assert not convert(source, tmp_path / "out.mkv", Clear(), strict=True).warnings
@@ -147,6 +200,7 @@ def test_an_opaque_film_loses_nothing(tmp_path):
     assert not (tmp_path / "no.mkv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transparent", [False, True])
 def test_gifs(tmp_path, transparent):
     """FFmpeg decodes all of them as bgra."""
@@ -208,6 +262,7 @@ def test_the_steps_for_it():
         assert upscaler.alpha().scale == 2
 
 
+@pytest.mark.slow
 def test_a_chain_with_a_step_that_has_none_drops_it(tmp_path):
     source = film(tmp_path / "in.mkv")
     chain = Chain(Clear(), Clear(1))

@@ -16,7 +16,7 @@ from snellen.video.sink.pictures import rgb
 from support.video.clips import make, picture
 from support.video.steps import Nearest
 
-QUICK = Encoding(preset="12")
+QUICK = Encoding(preset="11")
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,7 @@ def heard(path, rate=RATE):
     return name, sorted(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "kind"),
     [

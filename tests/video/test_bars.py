@@ -47,6 +47,7 @@ def barred(top=0, bottom=0, left=0, right=0, black=16, noise=0.0, soft=0):
     return planes(found)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("black", "noise"),
     [(16, 1.5), *(pytest.param(black, noise, marks=pytest.mark.slow)
@@ -69,6 +70,7 @@ def test_a_soft_edge_is_cut_too():
     assert found is not None and 20 <= found.top <= 22
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("kind", ["bright", "dark", "night sky", "credits", "vignette", "black"])
 def test_scenes_without_bars(kind):
     y, x = np.mgrid[:HEIGHT, :WIDTH]

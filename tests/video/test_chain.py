@@ -38,6 +38,7 @@ def frame(number=0, bits=8):
     return Frame((np.full(format.shapes[0], 16 + number, format.dtype),), pts=number, duration=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", [(1, 1), (3, 1), (1, 3), (3, 2)])
 def test_frames_in_flight_change_nothing(plain, tmp_path, slots):
     """The same frames, times and packets as one step after the other, whatever overlaps."""
@@ -89,6 +90,7 @@ class Submitting(Nearest):
         return wait
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [(Submitting, Wide), (Wide, Submitting), (Submitting,) * 2])
 def test_steps_with_submit(plain, tmp_path, kinds):
     """Their frames stay in order, in whatever threads the steps around them run."""
@@ -116,6 +118,7 @@ class Inverse:
         pass
 
 
+@pytest.mark.slow
 def test_a_step_with_one_slot_gets_frames_in_order(film, tmp_path):
     """A region that moves counts its frames, and follows a step that finishes them in disorder."""
 
@@ -128,6 +131,7 @@ def test_a_step_with_one_slot_gets_frames_in_order(film, tmp_path):
         assert (luma(one) == expected).all()
 
 
+@pytest.mark.slow
 def test_steps_make_the_depth(film, tmp_path):
     """All of them a greater one, since what an earlier one rounds is lost; the last a smaller."""
     one, other = Nearest(1), Nearest(1)
@@ -141,6 +145,7 @@ def test_steps_make_the_depth(film, tmp_path):
 
 
 class TestRates:
+    @pytest.mark.slow
     def test_dropped_frames(self, film, tmp_path):
         step, progress = Half(), []
         summary, found = converted(film, tmp_path / "out.mkv", step, on_progress=progress.append)
@@ -154,6 +159,7 @@ class TestRates:
             0: []
         }  # audio of the frames that are gone too
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
     def test_frames_between(self, film, tmp_path, suffix):
         """Half a tick of the input's clock is exact in the output's, as far as its container's."""
@@ -175,6 +181,7 @@ class TestRates:
         convert(film, tmp_path / "out.y4m", Double())
         assert b" F50:1 " in (tmp_path / "out.y4m").read_bytes()[:100]
 
+    @pytest.mark.slow
     def test_steps_of_both_kinds(self, film, tmp_path):
         """Drop, enlarge with frames in flight, double: the last one gets the first one's rest."""
         chain = Chain(Half(), Wide(3), Double())
@@ -212,6 +219,7 @@ class TestRates:
         Chain(Asked(), Half(), Asked(), Double(), Asked()).outcome(Format(8, 6), 9)
         assert asked == [(8, 9), (16, 4), (32, 8)]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("when", [0, 3, None])
     def test_an_error(self, film, tmp_path, when):
         class Failing(Half):
@@ -254,6 +262,7 @@ class TestDevices:
                 chain.prepare(Format(8, 6, 8 if bits == 10 else 12), bits)
                 assert [format.bits for format in chain.formats] == expected
 
+    @pytest.mark.slow
     def test_a_film(self, film, tmp_path):
         chain = Chain(Device(), Chain(Device(), Device()))
         summary, found = converted(film, tmp_path / "out.mkv", chain)

@@ -57,7 +57,7 @@ def test_a_film_without_marks_is_said_to_be_left_as_it_is(tmp_path, step):
     piped = BytesIO(source.read_bytes())
     *_, summary = compared(source, piped, step, clip=Clip(deinterlace=True))
     early, late = summary.warnings
-    assert "is not marked as interlaced, and does not look so" in early
+    assert "is not marked as interlaced, and its content does not say, as 4 of 4 frames" in early
     assert "no picture is marked as interlaced: `deinterlace` left it as it is" in late
 
 
@@ -221,6 +221,7 @@ def test_damage_is_reported_and_the_rest_compared(lossless, tmp_path, step):
     assert (summary.reference_frames, summary.distorted_frames) == (8, 7)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

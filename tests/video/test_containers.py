@@ -57,6 +57,7 @@ def test_audio_of_a_transport_stream_stays_in_step(rich, tmp_path, step, suffix)
     assert target.read_bytes()[4 * (suffix == ".m2ts")] == 0x47  # of 192 bytes, with a time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".ts", pytest.param(".m2ts", marks=pytest.mark.slow)])
 def test_what_a_transport_stream_does_not_hold_is_named(rich, tmp_path, step, suffix):
     lost = convert(rich, tmp_path / f"out{suffix}", step, encoding=FAST).dropped

@@ -64,6 +64,7 @@ def test_mp4_cut_in_its_data(tmp_path, step, audio):
     assert after.times == sorted(set(after.times) & set(whole_film))  # gaps stay gaps
 
 
+@pytest.mark.slow
 def test_nothing_decodable_is_left_behind_at_a_cut(tmp_path, step):
     """The decoder reorders and works in threads: what waits inside it must still come out."""
     whole = large(tmp_path / "in.mp4", container=FAST_START)
@@ -80,6 +81,7 @@ def test_nothing_decodable_is_left_behind_at_a_cut(tmp_path, step):
     assert summary.frames >= len(times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audio", [None, "aac"])
 def test_matroska_cut(tmp_path, step, audio):
     source = cut(large(tmp_path / "in.mkv", audio=audio), 0.5)
@@ -94,6 +96,7 @@ def shortened(path, count):
     return path
 
 
+@pytest.mark.slow
 def test_mp4_cut_in_its_index(tmp_path):
     """FFmpeg reads what is left of the index and says nothing."""
     accepted = 0
@@ -109,6 +112,7 @@ def test_mp4_cut_in_its_index(tmp_path):
     assert accepted
 
 
+@pytest.mark.slow
 def test_a_clip_does_without_data_beyond_it_but_not_without_index(tmp_path):
     clip = Clip(frames=5)
     source = shortened(large(tmp_path / "a.mp4", container=FAST_START), 50)
@@ -117,6 +121,7 @@ def test_a_clip_does_without_data_beyond_it_but_not_without_index(tmp_path):
     assert convert(source, tmp_path / "b.mkv", Nearest(), clip=clip, encoding=FAST).lost
 
 
+@pytest.mark.slow
 def test_matroska_cut_behind_its_last_picture(tmp_path, step):
     source = shortened(large(tmp_path / "in.mkv", audio="aac"), 1)
     summary = convert(source, tmp_path / "out.mkv", step, encoding=FAST)
@@ -124,6 +129,7 @@ def test_matroska_cut_behind_its_last_picture(tmp_path, step):
     assert any("within its segment" in word for word in summary.lost)
 
 
+@pytest.mark.slow
 def test_matroska_that_was_never_closed_lacks_two_frames(tmp_path, step):
     """Only the duration tells, and by little: at 60 frames a second 33 ms."""
     source = make(tmp_path / "in.mkv", frames=60, rate=Fraction(60))
@@ -136,6 +142,7 @@ def test_matroska_that_was_never_closed_lacks_two_frames(tmp_path, step):
     assert any("ends early: at 0.9" in word for word in summary.lost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".ts", ".m2ts"])
 def test_transport_stream_cut_within_a_packet(tmp_path, step, suffix):
     source = shortened(large(tmp_path / f"in{suffix}", audio="mp2"), 3000)
@@ -180,6 +187,7 @@ def test_damage_before_a_clip_is_not_the_clips(tmp_path, step):
     assert whole.frames < 50 and whole.lost
 
 
+@pytest.mark.slow
 def test_whole_files_are_not_called_damaged(tmp_path):
     for name, settings in {
         "a.mp4": {"audio": "aac"},
@@ -215,6 +223,7 @@ def test_whole_files_are_not_called_damaged(tmp_path):
         assert summary.frames == settings.get("frames", 30), name
 
 
+@pytest.mark.slow
 def test_pictures_of_two_fields_are_not_called_damaged(tmp_path):
     for name, codec in {"a.ts": "mpeg2video", "b.mkv": "libx264", "c.ts": "libx264"}.items():
         options = {"preset": "medium"} if codec == "libx264" else {}
@@ -224,6 +233,7 @@ def test_pictures_of_two_fields_are_not_called_damaged(tmp_path):
         assert (summary.lost, summary.frames) == ((), 30), name
 
 
+@pytest.mark.slow
 def test_pictures_left_out_by_an_edit_list_are_not_called_damaged(tmp_path):
     """The first and the last pictures are in the file, but not in the film."""
     inside = av.open(str(make(tmp_path / "good.mp4", frames=30)))
@@ -241,6 +251,7 @@ def test_pictures_left_out_by_an_edit_list_are_not_called_damaged(tmp_path):
     assert summary.frames == len(read(whole).frames)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_flipped_bytes(tmp_path, step, suffix):
     source = flip(large(tmp_path / f"in{suffix}", audio="aac"), 0.3, 0.6)
@@ -251,6 +262,7 @@ def test_flipped_bytes(tmp_path, step, suffix):
     assert times == sorted(set(times))
 
 
+@pytest.mark.slow
 def test_transport_stream_with_lost_packets(tmp_path, step):
     source = large(tmp_path / "in.ts", audio="mp2")
     data = source.read_bytes()
@@ -276,6 +288,7 @@ def test_change_of_size_ends_the_output_there(tmp_path, step):
     assert after.packets[1][-1][0] < after.times[-1] + Fraction(1, 25) + after.times[0]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("part", [0.001, 0.01, 0.02])
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
 def test_next_to_nothing_is_an_error_or_a_confession(tmp_path, step, suffix, part):
@@ -307,6 +320,7 @@ def test_all_pictures_undecodable(tmp_path, step):
     assert step.prepared is None
 
 
+@pytest.mark.slow
 def test_damage_before_a_clip_is_no_concern(tmp_path, step):
     source = flip(large(tmp_path / "in.mkv"), 0.05, 0.15)
     clip = Clip(start=Fraction(3, 2), frames=10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import av
@@ -13,6 +14,7 @@ from snellen.video.ffmpeg import chroma_location
 from snellen.video.sink.colour import guessed
 from snellen.video.sink.defaults import default_codec, holds
 from snellen.video.sink.encoders import choose
+from snellen.video.sink.encoding import ENCODERS
 from snellen.video.source.decode import Source
 from support.video.checks import FAST
 from support.video.clips import make, read
@@ -27,6 +29,7 @@ def info(tmp_path_factory):
     return source.info.picture
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("source", "bits", "transfer", "muxer", "encoder"),
     [
@@ -47,6 +50,26 @@ def test_the_encoder(info, source, bits, transfer, muxer, encoder):
     picture = replace(info, format=format, color_trc=transfer)
     assert default_codec(picture, bits, source, muxer, format) == encoder
     assert choose(picture, muxer, Encoding(), source, format).codec == encoder
+
+
+@pytest.mark.parametrize("short", ENCODERS)
+def test_the_name_of_a_codec_stands_for_its_encoder(info, short):
+    """With the same defaults, and as the same value: in plans, manifests and reports."""
+    brief, full = Encoding(codec=short), Encoding(codec=ENCODERS[short])
+    assert brief == full and repr(brief) == repr(full)
+    if short != "webp":  # its pictures are no YUV in a film
+        assert choose(info, "matroska", brief) == choose(info, "matroska", full)
+    assert choose(info, "matroska", Encoding(codec="hevc")).options["crf"] == "16"
+
+
+def test_no_other_name_stands_for_an_encoder():
+    """FFmpeg takes no name of a codec that is not in the table."""
+    found = set()
+    for name in av.codec.codecs_available:
+        with suppress(ValueError):
+            codec = av.Codec(name, "w")
+            found |= {name} if codec.type == "video" and codec.name != name else set()
+    assert "hevc" in found and found <= ENCODERS.keys()
 
 
 def test_the_encoder_of_what_av1_would_lose(info):
@@ -119,6 +142,7 @@ class TestColour:
         assert convert(small, tmp_path / "out.mkv", Nearest(1), encoding=FAST).warnings == ()
         assert stated(tmp_path / "out.mkv") == (2, 2, 2)
 
+    @pytest.mark.cases(3)
     @pytest.mark.parametrize(
         ("colour", "numbers"),
         [("keep", (2, 2, 2)), ("bt709", (1, 1, 1)), ("bt601-625", (5, 5, 6)),

@@ -68,6 +68,7 @@ def short(monkeypatch):
     monkeypatch.setattr(cuts, "SECONDS", {"cpu": 1})
 
 
+@pytest.mark.slow
 def test_segments_may_end_in_any_order(tmp_path):
     source = make(tmp_path / "in.mkv", rate=Fraction(12), frames=60, size=(64, 48), options=KEYS)
     assert check(source, tmp_path) == [3, 4, 5, 2, 1]

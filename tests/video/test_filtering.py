@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,12 +19,15 @@ from snellen.video.filtering.graph import Filter
 from snellen.video.filtering.overlaps import reach, unknown
 from snellen.video.filtering.parse import options, parse
 from snellen.video.filtering.step import FilterStep
+from snellen.video.side_data import light, side_data
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.steps import Nearest
 
 BT709 = (1, 1, 1, 1)
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -43,6 +47,7 @@ def test_quotes_as_in_ffmpeg(text, expected):
     assert list(parse(text, "vf")) == expected
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -75,6 +80,7 @@ def test_options_of_a_filter():
     )  # fmt: skip
 
 
+@pytest.mark.cases(13)
 @pytest.mark.parametrize(
     ("chain", "frames"),
     [
@@ -85,6 +91,7 @@ def test_options_of_a_filter():
         ("atadenoise=0.1:0.2:0.1", 64),
         ("tmedian=radius=2", 5),
         ("tmix=frames=4", 4),
+        ("dedot", 2),
         ("mestimate", 16),
         ("noise=alls=9", None),
         ("hflip,framestep=2", None),
@@ -113,6 +120,7 @@ def pushed(step, frames):
     return [out for frame in [*frames, None] for out in step.push(frame)]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("chain", ["null", "hflip,hflip", "vflip,negate,vflip,negate"])
 @pytest.mark.parametrize(
     ("pix_fmt", "size"),
@@ -244,6 +252,7 @@ def test_frames_that_no_film_can_have(deep, chain, words):
     assert caught.value.parameter == "vf"
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("chain", "words"),
     [
@@ -281,6 +290,7 @@ def test_a_film_without_frames_is_no_film(deep, tmp_path):
     assert not (tmp_path / "out.mkv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".y4m"])
 def test_the_rate_of_a_film(deep, tmp_path, suffix):
     """The encoder gets the chain's rate, also where times are numbers of frames."""
@@ -378,3 +388,60 @@ def test_grey_films_do_not_become_grey(tmp_path):
     step, _, info = step_of(film, "hue=s=2")
     assert step.prepare(info.picture.format) == info.picture.format
     assert step.losses == ()
+
+
+HDR = {"x265-params": "hdr10=1:max-cll=1000,400:master-display=G(13250,34500)B(7500,3000)"
+                      "R(34000,16000)WP(15635,16450)L(10000000,50)"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bright(tmp_path_factory):
+    """HDR10: 10 bit, PQ, with mastering display and light levels."""
+    return make(tmp_path_factory.mktemp("hdr") / "in.mkv", codec="libx265", pix_fmt="yuv420p10le",
+                frames=2, colour=(1, 9, 9, 16), options=HDR)  # fmt: skip
+
+
+LINEAR = "format=gbrpf32le,tonemap=hable,format=yuv420p10le"
+CHAINS = {
+    LINEAR: "still stated as HDR",
+    f"{LINEAR},setparams=color_trc=bt709:color_primaries=bt709": "",
+    "setparams=color_trc=bt709": "",
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_tones_that_are_mapped_are_no_hdr10(bright, chain):
+    with closing(Source(bright, Clip())) as source:
+        assert source.info.picture.light
+        step = FilterStep(parse(chain, "vf"), source.info, "vf")
+    assert not step.picture.light
+    assert "behind `vf` the HDR10 light levels" in step.notes[0]
+    assert CHAINS[chain] in str(step.notes[1:]) and len(step.notes) == 1 + bool(CHAINS[chain])
+
+
+def test_other_filters_keep_hdr10(bright):
+    with closing(Source(bright, Clip())) as source:
+        step = FilterStep(parse("hflip,scale=32:24", "vf"), source.info, "vf")
+        assert step.picture.light == source.info.picture.light and step.notes == ()
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265"])
+def test_a_film_whose_tones_are_mapped_claims_no_hdr10(bright, tmp_path, codec):
+    """Neither filters nor `colour` leave what no longer describes the pictures."""
+    chain = next(one for one in CHAINS if "setparams" in one and "tonemap" in one)
+    target = tmp_path / "out.mkv"
+    preset = Encoding(codec=codec, preset="ultrafast")
+
+    def made(info):
+        step = FilterStep(parse(chain, "vf"), info, "vf")
+        return step, replace(info, picture=step.picture)
+
+    convert(bright, target, LateStep(made), encoding=preset)
+    stated = replace(preset, colour="bt709")
+    other = tmp_path / "other.mkv"
+    summary = convert(bright, other, Nearest(), encoding=stated)
+    assert any("`colour` states no HDR" in one for one in summary.warnings)
+    for path in (target, other):
+        frames = read(path).frames
+        assert not any(light(side_data(frame)) for frame in frames)
+        assert frames[0].color_trc == 1

@@ -20,6 +20,7 @@ from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.steps import Nearest
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize(
     ("name", "bits", "subsampling", "direct"),
     [
@@ -89,6 +90,7 @@ def test_rgb_becomes_bt709_limited():
     assert abs(int(v[20, 20]) - 240) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv422p", "yuv444p", "yuv440p", "yuv411p",
                                      "yuv410p", "gray", "yuv420p10le", "yuv422p10le",
                                      "yuv444p12le", "yuv420p16le", "gray10le"])  # fmt: skip
@@ -132,6 +134,7 @@ def test_the_format_that_loses_least_is_chosen(codec, bits, subsampling, want):
     assert chosen.name == want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pix_fmt", "encoder", "result"),
     [
@@ -147,6 +150,7 @@ def test_automatic_encoder(tmp_path, step, pix_fmt, encoder, result):
     assert summary.warnings == ()
 
 
+@pytest.mark.slow
 def test_asked_depth_reaches_the_step(plain, tmp_path, step):
     """8 bit in, 10 bit out: the step itself rounds to 10, nothing after it."""
     encoding = Encoding(codec="ffv1", pix_fmt="yuv420p10le")
@@ -303,6 +307,7 @@ for number in range(3):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", ["", "keyint=3:cutree=1"])
 def test_x265_does_not_write_beyond_its_memory_for_narrow_pictures(tmp_path, own):
     """Without care the process aborts, so another one converts."""
@@ -312,6 +317,7 @@ def test_x265_does_not_write_beyond_its_memory_for_narrow_pictures(tmp_path, own
     assert ran.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("codec", "suffix"), [("mpeg2video", ".mkv"), ("mpeg2video", ".mp4"),
                                                ("mpeg4", ".mp4"), ("mpeg4", ".mkv")])  # fmt: skip
 @pytest.mark.parametrize("options", [{}, {"bf": "2"}], ids=str)
@@ -337,6 +343,7 @@ def test_advice_is_not_the_container_that_was_asked_for(plain, tmp_path, step):
         convert(plain, tmp_path / "out.mkv", step, encoding=encoding)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "encoding",
     [

@@ -10,6 +10,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.media import Content
 from snellen.video.source.content import (
     INTERLACED,
     PROGRESSIVE,
@@ -49,6 +50,7 @@ class TestMarkedAndInterlaced:
             convert(source, tmp_path / "out.mkv", step, encoding=FAST)
         assert not (tmp_path / "out.mkv").exists()
 
+    @pytest.mark.slow
     def test_frames_keep_number_and_times(self, source, tmp_path, step):
         clip = Clip(deinterlace="frame")
         assert clip == Clip(deinterlace=True)
@@ -60,6 +62,7 @@ class TestMarkedAndInterlaced:
         assert [t - shift for t in after.times] == before.times
         assert not after.frames[3].interlaced_frame
 
+    @pytest.mark.slow
     def test_the_second_field_is_interpolated(self, source, tmp_path):
         """bwdif keeps the rows of the first field as they are and makes the others anew."""
         converted(source, tmp_path / "out.mkv", deinterlace=True)
@@ -67,6 +70,7 @@ class TestMarkedAndInterlaced:
         assert np.array_equal(old[0::2], new[0::2])
         assert not np.array_equal(old[1::2], new[1::2])
 
+    @pytest.mark.slow
     def test_each_field_becomes_a_frame(self, source, tmp_path):
         summary = converted(source, tmp_path / "out.mp4", deinterlace="field")
         before, after = read(source), read(tmp_path / "out.mp4")
@@ -89,6 +93,7 @@ class TestMarkedAndInterlaced:
         kept = luma(read(source).frames[10])[0::2]
         assert np.array_equal(luma(after.frames[0])[0::2], kept)
 
+    @pytest.mark.slow
     def test_the_user_may_say_that_it_is_not(self, source, tmp_path):
         converted(source, tmp_path / "out.mkv", interlaced="ignore")
         before, after = read(source), read(tmp_path / "out.mkv")
@@ -120,7 +125,7 @@ class TestMarkedButProgressive:
 
     def test_a_film_that_is_too_short_to_tell_is_refused(self, tmp_path, step):
         source = marked(tmp_path / "in.mkv", frames=5)
-        with pytest.raises(InputError, match=r"interlaced \(of 5 frames from several.*ignore"):
+        with pytest.raises(InputError, match=r"marked as inter.* 5 of 5 frames .*ignore"):
             convert(source, tmp_path / "out.mkv", step, encoding=FAST)
 
 
@@ -136,6 +141,7 @@ class TestTelecine:
             convert(source, tmp_path / "out.mkv", step, encoding=FAST)
         assert caught.value.parameter == "ivtc"
 
+    @pytest.mark.slow
     def test_the_film_comes_back_exactly(self, source, tmp_path):
         summary = converted(source, tmp_path / "out.mp4", ivtc=True)
         after = read(tmp_path / "out.mp4")
@@ -149,6 +155,7 @@ class TestTelecine:
         rate = float(after.container.streams.video[0].average_rate)
         assert rate == pytest.approx(24000 / 1001, rel=0.01)
 
+    @pytest.mark.slow
     def test_the_sound_keeps_its_times(self, source, tmp_path):
         converted(source, tmp_path / "out.mkv", ivtc=True)
         before, after = read(source).packets[1], read(tmp_path / "out.mkv").packets[1]
@@ -193,6 +200,7 @@ class TestTelecine:
             converted(source, tmp_path / "out.mkv", ivtc=True, interlaced="top")
 
 
+@pytest.mark.slow
 def test_progressive_pictures_pass_the_deinterlacer_option_untouched(plain, tmp_path, step):
     clip = Clip(deinterlace=True)
     summary = convert(plain, tmp_path / "out.mkv", step, clip=clip, encoding=LOSSLESS)
@@ -210,6 +218,7 @@ def without_marks(path, **settings):
 
 
 class TestCombsWithoutMarks:
+    @pytest.mark.slow
     def test_are_deinterlaced_if_that_is_asked_for(self, tmp_path):
         source = without_marks(tmp_path / "in.mkv", fields="woven")
         assert not read(source).frames[2].interlaced_frame
@@ -228,6 +237,7 @@ class TestCombsWithoutMarks:
         assert f"{advice} makes" in warning
         assert converted(source, tmp_path / "2.mkv", interlaced="ignore").warnings == ()
 
+    @pytest.mark.slow
     def test_progressive_film_of_such_a_size_is_not(self, tmp_path):
         source = make(tmp_path / "in.mkv", size=(64, 576))
         assert converted(source, tmp_path / "out.mkv").warnings == ()
@@ -253,6 +263,7 @@ def labels(text):
     return [Label(kinds[letter.lower()], letter.isupper()) for letter in text]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("places", "kind"),
     [
@@ -280,6 +291,7 @@ def test_places_of_a_film(tmp_path):
     assert 100 < content.frames <= 240
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "settings",
     [
@@ -294,3 +306,29 @@ def test_settings_that_do_not_exist(settings):
     with pytest.raises(InputError) as caught:
         Clip(**settings)
     assert caught.value.parameter in settings
+
+
+def test_a_film_that_is_marked_and_does_not_move(tmp_path, step):
+    """Counts of nothing are no reason."""
+    source = tmp_path / "in.mkv"
+    with av.open(str(source), "w") as out:
+        stream = out.add_stream("libx264", rate=25, options={"x264-params": "tff=1"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for _ in range(10):
+            out.mux(stream.encode(picture(0)))
+        out.mux(stream.encode(None))
+    with pytest.raises(InputError, match="as none of 10 frames moves enough; if it is") as caught:
+        convert(source, tmp_path / "out.mkv", step, encoding=FAST)
+    assert "0 interlaced" not in str(caught.value) and "deinterlace makes" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (Content(UNCERTAIN, 0, 0, 10, None), "as none of 10 frames moves enough"),
+        (Content(UNCERTAIN, 1, 2, 3, None), "as 3 of 3 frames that tell are too few"),
+        (Content(INTERLACED, 9, 1, 20, "top"), "idet finds 9 interlaced and 1 progressive"),
+    ],
+)
+def test_what_is_said_of_content(content, said):
+    assert said in str(content)

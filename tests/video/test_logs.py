@@ -109,6 +109,7 @@ def test_setting_pyavs_level_meanwhile_does_not_deafen(listener):
     assert listener.take()
 
 
+@pytest.mark.slow
 def test_descriptions_at_once_leave_the_level(tmp_path):
     """It would stay at that of the other one: libwebp then prints on standard error."""
     file = make(tmp_path / "a.mkv", frames=2)

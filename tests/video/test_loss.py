@@ -48,6 +48,7 @@ def film(path, frames=60, **settings):
     return make(path, frames=frames, size=(160, 120), **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.01, 0.05, 0.25])
 @pytest.mark.parametrize("suffix", ["mkv", "flv", "mp4", "ts"])
 def test_frames_lost_inside(tmp_path, suffix, part):
@@ -67,6 +68,7 @@ def test_the_checksum_of_a_slice_is_checked(tmp_path):
     assert any("of the ffv1 decoder" in text and "CRC" in text for text in said)
 
 
+@pytest.mark.slow
 def test_two_films_at_once_do_not_take_each_others_messages(tmp_path):
     whole = film(tmp_path / "a.mkv", options=X264)
     broken = zeroed(film(tmp_path / "b.mkv", options=X264), 0.02)
@@ -74,6 +76,7 @@ def test_two_films_at_once_do_not_take_each_others_messages(tmp_path):
     assert summary.lost and all(text.startswith(f"{broken}: ") for text in summary.lost)
 
 
+@pytest.mark.slow
 def test_damage_outside_of_a_clip_is_not_the_clips(tmp_path):
     path = zeroed(film(tmp_path / "a.mkv", frames=150, options=X264), 0.02, at=0.9)
     assert read(path)[1]
@@ -150,6 +153,27 @@ def test_a_size_that_cannot_be_is_damage_of_the_container():
     assert complaints.sentences() == ("1 error of the avi demuxer (Picture size 0x0 is invalid)",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Drop frame is only allowed with multiples of 30000/1001 FPS",
+        "can't parse creation_time",
+        "Unknown spherical metadata",
+        "Error parsing cover art.",
+        "Invalid attached picture size: 7.",
+        "Invalid APE tag key 'x'.",
+    ],
+)
+def test_what_demuxers_say_of_tags_and_side_data_is_no_damage(text):
+    complaints = Complaints("mov,mp4", {"h264"})
+    complaints.hear([(ERROR, "mov,mp4", text)] * 2)
+    assert complaints.sentences() == ()
+    (said,) = complaints.beside()
+    assert said.endswith(f"the mov demuxer does not take: {text}")
+    complaints.hear([(ERROR, "h264", "Invalid data in language"), (ERROR, "mov,mp4", "bad header")])
+    assert len(complaints.sentences()) == 2 and complaints.beside() == (said,)
+
+
 def test_a_rare_gap_in_asf_counts_unless_sound_goes_on():
     for kept, missing in (((6,), 1), ((3, 6, 9), 0)):
         found = Gaps("asf", Fraction(40), Fraction(1, 1000))
@@ -190,6 +214,7 @@ def test_the_end_of_a_program_stream_is_not_read_twice(tmp_path):
     assert len(list(frames_after(last - 3 * 3600, path, "a.mpg", ()))) == 3
 
 
+@pytest.mark.slow
 def test_program_streams_that_were_joined_are_whole(tmp_path):
     first = film(tmp_path / "a.mpg", frames=20, codec="mpeg2video", options={"b": "3M"})
     for late in (30, 24, 300):  # frames, from the first one's beginning
@@ -318,6 +343,7 @@ def test_samples_that_fragments_state_are_counted(tmp_path):
     assert "1 of 20 video packets" in samples_short(path, "mov,mp4", 1, 19)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["avi", "nut"])
 def test_a_packet_without_its_header(tmp_path, suffix):
     options = {**X264, "bf": "0", "g": "60"}

@@ -27,6 +27,7 @@ def info(tmp_path):
     return source.info
 
 
+@pytest.mark.slow
 def test_it_describes_the_input(info):
     assert [stream.type for stream in info.streams] == ["video", "audio", "subtitle"]
     assert info.video is info.streams[info.video_index]
@@ -62,6 +63,7 @@ def test_a_clip_of_frames_ends_in_an_item(tmp_path):
     assert items[-1].frame is None and items[-1].report.damage == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["sink", "passthrough"])
 def test_nothing_there_knows_the_source(folder):
     for path in (Path(snellen.video.__file__).parent / folder).glob("*.py"):

@@ -32,6 +32,7 @@ def test_y4m_that_claims_much(tmp_path, size):
         Source(stream, Clip())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.mkv", "a.mp4", "a.flv", "a.ts", "a.avi"])
 def test_films_beyond_the_limit(tmp_path, name):
     source = tmp_path / name
@@ -88,6 +89,7 @@ def target_of(link):
         return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", ["in.mkv", "in.png"])
 def test_signals_while_a_pipe_opens(tmp_path, number, name):

@@ -69,6 +69,7 @@ def test_chroma_is_interpolated():
     assert (np.diff(red)[1:-1] > 0).all()  # no pair of equal ones
 
 
+@pytest.mark.slow
 def test_a_film_becomes_pictures(film, tmp_path):
     heard = Heard()
     result = snellen.upscale_file(

@@ -99,6 +99,7 @@ class TestY4m:
 
         refused(plain, Gone(), "Broken pipe", error=OutputError, encoding=Encoding())
 
+    @pytest.mark.slow
     def test_short_writes_are_completed(self, plain):
         class Slow(io.RawIOBase):
             def __init__(self):
@@ -280,6 +281,7 @@ def interrupted(child, number):
     return child.stderr.read().decode().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("given", [b"", HEADER[:9], HEADER, HEADER + PICTURE, HEADER + PICTURE * 9])
 def test_a_signal_while_standard_input_gives_nothing(tmp_path, process, number, given):

@@ -13,6 +13,7 @@ from snellen.video.source.places import PLACES, sample
 from support.video.clips import make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", [400, 9])
 @pytest.mark.parametrize("pix_fmt", ["yuv420p", "yuv420p10le", "gray", "yuv444p"])
 def test_frames_are_spread(tmp_path, monkeypatch, pix_fmt, short):
@@ -58,6 +59,6 @@ def test_short_and_damaged_films(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     assert 1 <= len(sample(path).planes) < PLACES
-    path.write_bytes(b"no film" * 100)
+    path.write_bytes(b"no film\0" * 100)
     with pytest.raises(InputError, match=r"b\.mkv cannot be read as a video file"):
         sample(path)

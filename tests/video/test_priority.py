@@ -28,6 +28,7 @@ def fuzzed(folder):
     films.make(film, Random(1))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the priorities of Linux")
 @pytest.mark.parametrize("opens", [upscaled, checked, fuzzed], ids=lambda one: one.__name__)
 def test_svt_av1_leaves_the_priority_as_it_was(tmp_path, opens):

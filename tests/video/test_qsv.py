@@ -37,6 +37,7 @@ def test_quality_and_preset(info, codec):
     assert chosen.options == {"b": "5M"}
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("encoding", "parameter"),
     [(Encoding("hevc_qsv", "p4"), "preset"), (Encoding("h264_qsv", crf=0), "crf"),

@@ -130,6 +130,7 @@ def test_scores_are_pooled():
     assert (error(97.0, "vmaf"), error(3.0, "mad")) == (3, 3)
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(
     ("settings", "parameter"),
     [
@@ -163,6 +164,7 @@ def test_limits_are_bits_a_second():
     assert Encoding(crf=20).target is None
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("encoding", "name"),
     [
@@ -198,6 +200,7 @@ def test_a_pipe_is_refused(plain, tmp_path):
     assert not (tmp_path / "out.mkv").exists()
 
 
+@pytest.mark.slow
 def test_a_short_film_reaches_its_target(plain, tmp_path):
     measure = Difference()
     summary, said = run(plain, tmp_path / "out.mkv", 4.0, measure=measure)
@@ -229,6 +232,49 @@ def test_a_target_that_is_not_reached_is_said_or_an_error(plain, tmp_path):
     with pytest.raises(InputError, match="strict"):
         run(plain, tmp_path / "no.mkv", 0.001, strict=True)
     assert not (tmp_path / "no.mkv").exists()
+
+
+class Capped(Difference):
+    """Stands for VMAF: identical frames reach so much."""
+
+    def __init__(self, most_of_all):
+        super().__init__()
+        self.most_of_all = most_of_all
+
+    def scores(self, pairs, format):
+        return [self.most_of_all - one for one in super().scores(pairs, format)]
+
+
+@pytest.mark.parametrize(("identical", "target", "told"), [(97.5, 98, True), (100, 99.99, False)])
+def test_what_identical_frames_reach_is_said(plain, tmp_path, identical, target, told):
+    """Where no encoder can reach the target; a run that goes on says it, too."""
+    encoding = Encoding(preset="ultrafast", target_vmaf=target)
+    aim = Aim(Target("vmaf", target, "mean"), Capped(identical), print)
+    how = {"encoding": encoding, "aim": aim}
+    summary = convert(plain, tmp_path / "out.mkv", Nearest(), **how)
+    choice = summary.reached.choice
+    assert not choice.reached and choice.identical == identical
+    assert manifest._choice(asdict(choice)) == choice
+    (said,) = [one for one in summary.warnings if "is not reached" in one]
+    assert ("; identical frames have VMAF 97.50 here, since" in said) == told
+    if told:
+        with pytest.raises(InputError, match=r"strict, but .*; identical frames have VMAF 97.50"):
+            convert(plain, tmp_path / "no.mkv", Nearest(), strict=True, **how)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not vmaf.is_there(), reason="PyAV before 19 has no libvmaf")
+def test_stills_do_not_reach_all_of_vmaf(tmp_path):
+    """As many as they like are alike: VMAF lacks motion."""
+    still = np.random.default_rng(3).integers(16, 235, (48, 64)).astype(np.uint8)
+    head = b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 Cmono\n"
+    (tmp_path / "in.y4m").write_bytes(head + (b"FRAME\n" + still.tobytes()) * 12)
+    encoding = Encoding(preset="ultrafast", target_vmaf=98)
+    aim = Aim(Target("vmaf", 98, "mean"), vmaf.Vmaf("film"), print)
+    out = tmp_path / "out.mkv"
+    summary = convert(tmp_path / "in.y4m", out, Nearest(), encoding=encoding, aim=aim)
+    assert 97 < summary.reached.choice.identical < 98
+    assert any("identical frames have VMAF 97.4" in one for one in summary.warnings)
 
 
 @pytest.mark.slow
@@ -271,7 +317,7 @@ def test_frames_of_the_finished_film_meet_those_of_the_encoder(tmp_path, name, s
     [("libx265", {}), ("libsvtav1", {}), ("libvpx-vp9", {"cpu-used": "5", "deadline": "realtime"})],
 )
 def test_other_encoders_reach_their_target(plain, tmp_path, codec, options):
-    preset = {"libx265": "ultrafast", "libsvtav1": "12"}.get(codec)
+    preset = {"libx265": "ultrafast", "libsvtav1": "11"}.get(codec)
     encoding = Encoding(codec=codec, preset=preset, options=options, target_mad=4)
     summary, _ = run(plain, tmp_path / "out.mkv", 4.0, encoding=encoding)
     choice = summary.reached.choice
@@ -362,6 +408,13 @@ def test_a_manifest_with_a_wrong_choice_is_none(tmp_path):
             manifest._choice({**good, **change})
 
 
+@pytest.mark.parametrize("size", [(16, 64), (64, 16)])
+def test_pictures_on_which_libvmaf_would_end_the_process_are_refused(size):
+    plane = np.zeros(size[::-1], np.uint8)
+    with pytest.raises(InputError, match=f"{size[0]}×{size[1]}; expected at least 17×17 for VMAF"):
+        vmaf.scores([(plane, plane)] * 2, Format(*size, 8))
+
+
 @pytest.mark.skipif(not vmaf.is_there(), reason="PyAV before 19 has no libvmaf")
 def test_vmaf_of_consecutive_frames():
     random = np.random.default_rng(0)
@@ -374,6 +427,8 @@ def test_vmaf_of_consecutive_frames():
     same = vmaf.scores(zip(films, films, strict=True), format)
     worse = vmaf.scores(zip(films, noisy, strict=True), format)
     assert len(same) == 5
+    small = np.zeros((17, 17), np.uint8)
+    assert len(vmaf.scores([(small, small)] * 2, Format(17, 17, 8))) == 2
     assert min(same[1:]) > 97
     assert max(worse) < min(same[1:])
     deep = [
@@ -381,7 +436,7 @@ def test_vmaf_of_consecutive_frames():
         for a, b in zip(films, noisy, strict=True)
     ]
     assert vmaf.scores(deep, Format(256, 144, 10)) == pytest.approx(worse, abs=0.2)
-    assert len(vmaf.Vmaf().scores(zip(films, noisy, strict=True), format)) == 4
+    assert len(vmaf.Vmaf("film").scores(zip(films, noisy, strict=True), format)) == 4
     assert vmaf.model(Format(1920, 1080)) == "vmaf_v0.6.1"
     assert vmaf.model(Format(3840, 2160)) == "vmaf_4k_v0.6.1"
 

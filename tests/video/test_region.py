@@ -186,6 +186,7 @@ def test_depths_of_the_encoder(random):
     assert (found.planes[1] == np.rint(given.planes[1] / 4).clip(0, 255)).all()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("place", "message"),
     [
@@ -207,6 +208,7 @@ def test_a_region_larger_than_the_frame():
         RegionStep(Inverted(), Track(17, 8, ((0, 0),))).outcome(Format(16, 16), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "in_flight"), [(Inverted, 0), (Deferred, 3)])
 def test_a_film_with_a_moving_region(tmp_path, kind, in_flight):
     source = make(tmp_path / "in.mkv", codec="ffv1", frames=5)

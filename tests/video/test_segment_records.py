@@ -20,6 +20,7 @@ from snellen.video.segments.values import Record
 RECORD = Record(1, 3, (0, "a"), (90, "b"), 1, 54, "0" * 64, "1" * 64, "cpu")
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "change",
     [
@@ -43,6 +44,7 @@ def written(file, times=(0, 2, 1), duration=1):
     return file.read_bytes()
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "harm",
     [

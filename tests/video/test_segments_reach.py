@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,20 @@ def test_reach_adds_up_over_a_chain():
     assert reach_of(Chain(Even(1), Median(3))) == 8
     assert reach_of(Chain(Median(3), Double())) is None
     assert reach_of(WithAlpha(Nearest(), Median(2))) == 2
+
+
+def test_telecine_of_a_later_part_is_undone_in_one_piece(tmp_path):
+    """Its cycles are counted from where decoding begins."""
+    with closing(Source(make(tmp_path / "in.mkv", frames=2), Clip())) as source:
+        info = source.info
+    plan = SimpleNamespace(alpha=False, encoder=SimpleNamespace(options={}, frame_clock=False))
+    output = SimpleNamespace(suffix=".mkv")
+
+    def why(**clip):
+        return cuts.hindrance(replace(info, clip=Clip(**clip)), plan, Nearest(), output)
+
+    assert why(ivtc=True) is None and why(start=Fraction(1)) is None
+    assert "cycles of telecine" in why(ivtc=True, start=Fraction(1))
 
 
 @pytest.mark.parametrize(

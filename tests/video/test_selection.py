@@ -22,6 +22,7 @@ STREAMS = (
 )
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     ("maps", "kept"),
     [
@@ -36,6 +37,7 @@ def test_maps(maps, kept):
     assert selected(maps, STREAMS, "it") == kept
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "text",
     [

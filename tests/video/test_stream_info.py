@@ -13,6 +13,7 @@ from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT
 from snellen.video import hdr
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.ffmpeg import chroma_location
+from snellen.video.side_data import display_matrix, light, side_data
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
 from support.video.steps import Nearest
@@ -84,6 +85,17 @@ def test_unspecified_stays_unspecified(tmp_path, step):
     assert colours(tmp_path / "out.mp4") == colours(source) == (0, 2, 2, 2)
 
 
+def test_grey_has_no_matrix(tmp_path, step):
+    """PNG's decoder says that it is RGB, which encoders refuse for YUV."""
+    frames = [Image.new("L", (64, 48), 60 * n) for n in range(3)]
+    frames[0].save(tmp_path / "in.png", save_all=True, append_images=frames[1:], duration=40)
+    with closing(Source(tmp_path / "in.png", Clip())) as source:
+        assert source.info.picture.colorspace == 2  # unspecified
+    convert(tmp_path / "in.png", tmp_path / "out.avif", step, encoding=Encoding(preset="11"))
+    with Image.open(tmp_path / "out.avif") as made:
+        assert made.n_frames == 3
+
+
 def test_motion_jpeg_is_full_range_and_centred(tmp_path, step):
     source = make(tmp_path / "in.mkv", codec="mjpeg", pix_fmt="yuvj420p", frames=2,
                   options={"qmin": "1", "qmax": "1"})  # fmt: skip
@@ -109,7 +121,7 @@ def test_chroma_location(tmp_path, step, codec, location, siting):
 
 def test_chroma_location_that_the_codec_cannot_say(tmp_path, step):
     source = make(tmp_path / "in.mp4", frames=2, options={"chroma_sample_location": "center"})
-    encoding = Encoding(codec="libsvtav1", preset="12")
+    encoding = Encoding(codec="libsvtav1", preset="11")
     summary = convert(source, tmp_path / "out.mp4", step, encoding=encoding)
     assert any("chroma location center" in w for w in summary.warnings)
 
@@ -121,6 +133,7 @@ def test_siting_of_four_one_one_lies_on_the_first_of_four(tmp_path):
     opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
 def test_sample_aspect_ratio(tmp_path, step, suffix):
     source = make(tmp_path / "in.mkv", aspect=Fraction(16, 11), frames=2)
@@ -134,6 +147,7 @@ def _ratio(value):
     return value.numerator, value.denominator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
 @pytest.mark.parametrize("degrees", [90, 180, 270])
 def test_rotation(tmp_path, step, suffix, degrees):
@@ -162,7 +176,7 @@ def test_the_shift_of_a_display_matrix_grows_with_the_picture():
 def test_the_shift_of_a_film_grows_with_it(tmp_path, step):
     """Phones write such matrices, which move the turned picture back to the origin."""
     upright, shifted = make(tmp_path / "in.mp4", rotation=90, frames=2), tmp_path / "shifted.mp4"
-    matrix = hdr.display_matrix(read(upright).frames[0])
+    matrix = display_matrix(side_data(read(upright).frames[0]))
     with av.open(str(upright)) as inside, av.open(str(shifted), "w") as out:
         stream = out.add_stream_from_template(inside.streams.video[0])
         stream.set_display_matrix((*matrix[:6], 48 << 16, 5 << 16, matrix[8]))
@@ -171,7 +185,7 @@ def test_the_shift_of_a_film_grows_with_it(tmp_path, step):
                 packet.stream = stream
                 out.mux(packet)
     convert(shifted, tmp_path / "out.mp4", step, encoding=FAST)
-    after = hdr.display_matrix(read(tmp_path / "out.mp4").frames[0])
+    after = display_matrix(side_data(read(tmp_path / "out.mp4").frames[0]))
     assert after == (*matrix[:6], 96 << 16, 10 << 16, matrix[8])
 
 
@@ -182,16 +196,17 @@ def bright(tmp_path_factory):
                 frames=3, colour=(1, 9, 9, 16), options=HDR)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["libx265", "libx264", "libsvtav1"])
 @pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
 def test_static_hdr_metadata(bright, tmp_path, step, codec, suffix):
-    preset = "12" if codec == "libsvtav1" else "ultrafast"
+    preset = "11" if codec == "libsvtav1" else "ultrafast"
     target = tmp_path / f"out{suffix}"
     summary = convert(bright, target, step, encoding=Encoding(codec=codec, preset=preset))
     assert summary.warnings == ()
     assert summary.pixel_format == "yuv420p10le"
     # Some decoders state it in every frame, some in the first, some in all but the first.
-    reported = [[hdr.light(frame) for frame in read(p).frames] for p in (bright, target)]
+    reported = [[light(side_data(frame)) for frame in read(p).frames] for p in (bright, target)]
     before, after = (next(one for one in many if one.mastering and one.levels) for many in reported)
     assert before.levels == after.levels == (1000, 400)
     assert before.luminance == (Fraction(50, 10000), Fraction(1000))
@@ -212,7 +227,7 @@ def test_hdr_that_a_codec_is_not_reported_is_named(bright, tmp_path, step):
 
 def test_encoders_are_quiet(bright, tmp_path, capfd):
     for codec in ("libx264", "libx265", "libsvtav1"):
-        preset = "12" if codec == "libsvtav1" else "ultrafast"
+        preset = "11" if codec == "libsvtav1" else "ultrafast"
         encoding = Encoding(codec=codec, preset=preset)
         convert(bright, tmp_path / f"{codec}.mkv", Nearest(), encoding=encoding)
     assert capfd.readouterr() == ("", "")

@@ -37,6 +37,7 @@ def payloads(path, kind):
     return [(p.pts * p.time_base, p.duration, bytes(p)) for p in container.demux(stream) if p.size]
 
 
+@pytest.mark.slow
 def test_matroska_to_matroska_keeps_everything(rich, tmp_path, step):
     target = tmp_path / "out.mkv"
     summary = convert(rich, target, step, encoding=FAST, strict=True)
@@ -95,6 +96,7 @@ def test_cover_of_mp4_reaches_both(tmp_path, step):
         assert [bytes(p) for p in container.demux(cover) if p.size] == [png()]
 
 
+@pytest.mark.slow
 def test_what_mp4_cannot_hold_is_named(rich, tmp_path, step):
     target = tmp_path / "out.mp4"
     summary = convert(rich, target, step, encoding=FAST)
@@ -132,6 +134,7 @@ def test_chapter_tracks_of_mp4_do_not_multiply(tmp_path, step):
     assert read(tmp_path / "c.mkv").types == ["video", "audio"]
 
 
+@pytest.mark.slow
 def test_pcm_from_mov_to_matroska(tmp_path, step):
     source = make(tmp_path / "in.mov", audio="pcm_s16le")
     for suffix in (".mkv", ".mov"):
@@ -141,6 +144,7 @@ def test_pcm_from_mov_to_matroska(tmp_path, step):
         )
 
 
+@pytest.mark.slow
 def test_opus_of_webm(tmp_path, step):
     source = make(tmp_path / "in.webm", codec="libvpx-vp9", audio="libopus", frames=10,
                   options={"deadline": "realtime", "cpu-used": "8"})  # fmt: skip
@@ -156,6 +160,7 @@ def test_opus_of_webm(tmp_path, step):
         assert abs((after.packets[1][0][0] - after.times[0]) - old) <= Fraction(1, 1000)
 
 
+@pytest.mark.slow
 def test_aac_of_a_transport_stream_loses_only_its_framing(tmp_path, step):
     """In TS every AAC packet begins with 7 bytes of ADTS, which mp4 and Matroska do not want."""
     source = make(tmp_path / "in.ts", audio="aac")
@@ -220,6 +225,7 @@ def test_a_second_video_stream_is_copied_and_reported(tmp_path, step):
     assert sorted(s.width for s in after.streams.video) == [32, 128]
 
 
+@pytest.mark.slow
 def test_statistics_of_the_old_coding_do_not_survive(tmp_path, step):
     source = make(tmp_path / "in.mkv")
     out = av.open(str(tmp_path / "reported.mkv"), "w")
@@ -237,6 +243,7 @@ def test_statistics_of_the_old_coding_do_not_survive(tmp_path, step):
     assert not tags & {"bps-eng", "_statistics_tags-eng", "bps"}
 
 
+@pytest.mark.slow
 def test_clip_cuts_chapters_by_the_number_of_frames(rich, tmp_path, step):
     convert(rich, tmp_path / "out.mkv", step, clip=Clip(frames=15), encoding=FAST)
     marks = read(tmp_path / "out.mkv").chapters
@@ -244,6 +251,7 @@ def test_clip_cuts_chapters_by_the_number_of_frames(rich, tmp_path, step):
     assert float(marks[1][1]) == 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [4, 6, 20])
 def test_a_subtitle_ends_where_so_many_frames_end(rich, tmp_path, step, frames):
     """Its packet is read long before the decoder knows where the clip ends.
@@ -347,6 +355,7 @@ def test_timed_text_of_mp4(tmp_path, step):
         assert back.streams.subtitles[0].language == "spa"
 
 
+@pytest.mark.slow
 def test_gaps_of_timed_text_do_not_multiply(tmp_path):
     plain = make(tmp_path / "plain.mp4", frames=50)
     source = tmp_path / "in.mp4"

@@ -53,6 +53,7 @@ def shown(path):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".mp4", ".mov"])
 def test_srt_becomes_timed_text(tmp_path, step, suffix):
     source, target = make(tmp_path / "in.mkv", subtitles=SRT), tmp_path / f"out{suffix}"

@@ -51,6 +51,7 @@ def test_lost_tags_are_losses(tmp_path, step):
         convert(source, tmp_path / "o.mp4", Nearest(), encoding=FAST, strict=True)
 
 
+@pytest.mark.slow
 def test_what_is_reported_of_a_stream_is_named_when_lost(spoken, tmp_path, step):
     marks = av.stream.Disposition.original | av.stream.Disposition.comment
     source = remux(spoken, tmp_path / "in.mkv", {"FOO": "x"}, marks)
@@ -63,6 +64,7 @@ def test_what_is_reported_of_a_stream_is_named_when_lost(spoken, tmp_path, step)
         convert(source, tmp_path / "o.mp4", Nearest(), encoding=FAST, strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "mp4", "mov"),
     [("pt-BR", "por", "por"), ("de", "ger", "ger"), ("deu", "deu", "ger"), ("und", "und", None)],
@@ -95,6 +97,7 @@ def test_tags_that_only_begin_like_technical_ones_stay(tmp_path, step):
     assert summary.dropped == ("tags that .mkv cannot hold: ENCODER-SETTINGS",)
 
 
+@pytest.mark.slow
 def test_technical_tags_of_mp4_stay_in_mp4(spoken, tmp_path, step):
     source = remux(spoken, tmp_path / "in.mp4", {"title": "Director", "vendor_id": "abcd"})
     convert(source, tmp_path / "out.mkv", step, encoding=FAST, strict=True)

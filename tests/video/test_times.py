@@ -43,9 +43,17 @@ def test_clock_goes_on_after_a_jump_back():
     assert clock.moved == 1
 
 
+def test_a_second_backwards_is_a_jump_and_less_is_disorder():
+    clock = Clock(Fraction(1, 1000), Fraction(40))
+    assert [clock(t) for t in (5000, 4001, 4041)] == [5000, 5001, 5002]
+    clock = Clock(Fraction(1, 1000), Fraction(40))
+    assert [clock(t) for t in (5000, 4000, 4040)] == [5000, 5040, 5080]
+
+
 VARIABLE = [0, 40, 50, 173, 174, 500, 1001, 1002, 1450]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [".mp4", ".mkv", ".mov"])
 @pytest.mark.parametrize("target", [".mp4", ".mkv", ".mov"])
 def test_variable_frame_rate_is_exact(tmp_path, step, container, target):
@@ -58,6 +66,7 @@ def test_variable_frame_rate_is_exact(tmp_path, step, container, target):
     assert [t - after.times[0] for t in after.times] == [t * MS for t in VARIABLE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [Fraction(30000, 1001), Fraction(24000, 1001), Fraction(60)])
 def test_ntsc_rates_stay_exact_in_mp4(tmp_path, step, rate):
     source = make(tmp_path / "in.mp4", rate=rate, frames=40)
@@ -78,6 +87,7 @@ def test_last_frame_keeps_its_duration(tmp_path, step):
     assert read(tmp_path / "out.mkv").container.duration == 580_000
 
 
+@pytest.mark.slow
 def test_b_frames_keep_their_times(tmp_path, step):
     source = make(tmp_path / "in.mkv", options={"preset": "medium", "bf": "3"}, audio="aac")
     assert read(source).container.streams.video[0].codec_context.has_b_frames
@@ -89,6 +99,7 @@ def test_b_frames_keep_their_times(tmp_path, step):
     assert abs((after.packets[1][0][0] - after.times[0]) - distance) <= MS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".ts", ".m2ts"])
 @pytest.mark.parametrize("target", [".mp4", ".mkv"])
 def test_transport_stream_start_is_subtracted_alike(tmp_path, step, suffix, target):
@@ -121,6 +132,7 @@ def wrapping(path, before):
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [1, 0.01])
 @pytest.mark.parametrize("target", [".mp4", ".mkv"])
 def test_a_clock_that_begins_below_zero_costs_no_frame(tmp_path, step, before, target):
@@ -135,6 +147,7 @@ def test_a_clock_that_begins_below_zero_costs_no_frame(tmp_path, step, before, t
     assert abs(now.packets[1][0][0] - now.times[0] - apart) <= MS
 
 
+@pytest.mark.slow
 def test_a_clip_of_a_clock_that_begins_below_zero(tmp_path, step):
     source = wrapping(tmp_path / "in.ts", Fraction(3, 2))
     clip = Clip(start=Fraction(6, 5), frames=5)
@@ -170,6 +183,7 @@ def source(tmp_path_factory):
 
 
 class TestClip:
+    @pytest.mark.slow
     def test_start_and_duration(self, source, tmp_path, step):
         clip = Clip(start=Fraction(2), duration=Fraction(1))
         summary = convert(source, tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
@@ -187,6 +201,7 @@ class TestClip:
         assert all(abs(a - b) <= MS for (a, _), (b, _) in zip(after.packets[1], want, strict=True))
         assert base < 1
 
+    @pytest.mark.slow
     def test_subtitles_and_chapters_are_cut(self, source, tmp_path, step):
         clip = Clip(start=Fraction(2), duration=Fraction(1))
         convert(source, tmp_path / "out.mkv", step, clip=clip, encoding=FAST)
@@ -222,6 +237,7 @@ class TestClip:
         assert [d for _, d in after.packets[1]] == want
         assert len(want) > 15
 
+    @pytest.mark.slow
     def test_frames_longer_than_the_input(self, source, tmp_path, step):
         summary = convert(source, tmp_path / "o.mp4", step, clip=Clip(frames=999), encoding=FAST)
         assert (summary.frames, summary.lost) == (100, ())
@@ -249,6 +265,7 @@ class TestClip:
         with pytest.raises(InputError, match=r"no frame from 0(\.5)? s to 0\.[59] s"):
             convert(source, tmp_path / "out.mkv", step, clip=clip)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", [".ts", ".mp4", ".avi"])
     def test_seeking_in_other_containers_finds_the_same_frame(self, tmp_path, step, suffix):
         codec = "mpeg4" if suffix == ".avi" else "libx264"
@@ -270,6 +287,7 @@ class TestClip:
             Clip(**wrong)
 
 
+@pytest.mark.slow
 def test_audio_longer_than_the_picture_is_no_progress(tmp_path, step):
     source = make(tmp_path / "in.mkv", frames=10, audio="aac", audio_seconds=3)
     reported = []
@@ -277,6 +295,7 @@ def test_audio_longer_than_the_picture_is_no_progress(tmp_path, step):
     assert {progress.total for progress in reported} == {10}
 
 
+@pytest.mark.slow
 def test_audio_longer_than_the_picture_is_kept(tmp_path, step):
     source = make(tmp_path / "in.mkv", frames=10, audio="aac", audio_seconds=3)
     convert(source, tmp_path / "out.mkv", step, encoding=FAST)
@@ -329,6 +348,7 @@ def test_the_movie_clock_of_mp4_holds_delays_exactly(tmp_path, step):
     assert after.times[0] - after.packets[1][0][0] == delay
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", [1, 2, 3])
 @pytest.mark.parametrize("codec", ["libx264", "libx265"])
 def test_films_shorter_than_the_encoders_delay(tmp_path, codec, frames):

@@ -17,6 +17,7 @@ from snellen.video.source.truncation import cut_short
 class TestExtent:
     """What files of a few bytes say of their own size."""
 
+    @pytest.mark.cases(6)
     @pytest.mark.parametrize(
         ("data", "whole", "reported"),
         [
@@ -38,6 +39,7 @@ class TestExtent:
         message = cut_short(tmp_path / "x", "mov,mp4,m4a,3gp,3g2,mj2", whole)
         assert (reported is None and message is None) or reported in message
 
+    @pytest.mark.cases(4)
     @pytest.mark.parametrize(
         ("size", "reported"),
         [("84", False), ("85", True), ("ff", False), ("4004", False), ("4005", True),
@@ -200,6 +202,7 @@ class TestEnds:
         assert "'sidx'" in self.said(tmp_path, sidx + moof[:-8] + mdat, format)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "name",
     ["a.flv", "no-duration.flv", "a.gif", "live.avi", "live.webm", "live.ogv", "live.wmv",
@@ -228,6 +231,7 @@ def test_every_film_cut_within_a_packet(tmp_path, film):
     assert found["within"]["unsaid"] == 0, found
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     "name",
     ["a.apng", "live.wmv", "live.avi", "a.gif", pytest.param("vp8.ivf", marks=pytest.mark.slow),

@@ -40,6 +40,7 @@ def same(one, other):
             assert np.array_equal(np.from_dlpack(p), np.from_dlpack(q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", [2, 3, 7, 40])
 def test_slots_change_nothing(plain, tmp_path, slots):
     """Every frame, time and packet as with one slot, whichever frame is ready first."""
@@ -55,6 +56,7 @@ def test_slots_change_nothing(plain, tmp_path, slots):
     assert (wide.closed, wide.at_close) == (1, 0)
 
 
+@pytest.mark.slow
 def test_all_slots_are_used_at_once(plain, tmp_path):
     """A step that needs three frames inside at the same time gets them."""
     meet = threading.Barrier(3, timeout=20)
@@ -131,6 +133,7 @@ class TestFailures:
             convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
         assert step.at_close == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("when", [0, 4])
     def test_the_encoder_while_slots_are_busy(self, plain, tmp_path, monkeypatch, when):
         real = sink.Sink.write
@@ -233,6 +236,7 @@ class TestFailures:
 
 
 class TestBounds:
+    @pytest.mark.slow
     def test_results_alive(self, tmp_path, monkeypatch):
         """Slots, the queue behind them, one being encoded: never more, however slow that is."""
         source = make(tmp_path / "in.mkv", frames=40)
@@ -292,6 +296,7 @@ class TestBounds:
         """Many small ones, so that a slow one delays nobody; a few large ones."""
         assert channels.depth(format) == wanted
 
+    @pytest.mark.slow
     def test_nothing_is_kept_while_waiting(self):
         """Workers that wait for a slow decoder keep none of the frames that they have given out."""
         channel = Channel(4)
@@ -311,6 +316,7 @@ class TestBounds:
 
 
 class TestDrain:
+    @pytest.mark.slow
     @pytest.mark.parametrize("slots", [1, 3])
     def test_every_frame(self, plain, slots):
         step, reported = Wide(slots), []
@@ -398,6 +404,7 @@ def test_a_thread_of_the_parent_is_over_in_a_child(monkeypatch):
     assert channels.join([thread], 20)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_film_waits_for_the_collector(plain, lossless, tmp_path):
     """Decoders have threads: a forked child that collects what its parent left would hang."""
 

@@ -8,7 +8,6 @@ the pixels is off by one from float64, none by more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
@@ -25,6 +24,7 @@ from snellen.cnn.definition import radius
 from snellen.cnn.model import Model, shapes
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.pool import Pool
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Plane
 from snellen.gpu import graph
@@ -82,7 +82,7 @@ class Upscale(Case):
         model, target = drawn(self.network, self.scale), source.scaled(self.scale)
         if device == "cpu":
             luma, enlarged = OnCpu(model, source, target), np.empty(target.shapes[0], target.dtype)
-            with ThreadPoolExecutor(threads.available()) as pool, single_threaded():
+            with Pool(threads.available()) as pool, single_threaded():
                 yield Kernel(
                     lambda: [task.result() for task in luma.tasks(pool, low, enlarged)],
                     lambda: enlarged,

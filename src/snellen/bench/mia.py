@@ -130,7 +130,7 @@ class Restoration(Case):
         def work() -> Found:
             found = deblur(
                 images, psf_size=size, prior=None, edges="circular", recentre=False,
-                device=device,
+                channel_axis=None, device=device,
             )  # fmt: skip
             return Found(found.image, around(found.psf[:, None], self.side))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -16,6 +15,7 @@ import numpy as np
 from av.video.frame import VideoFrame
 
 from snellen.bench.inputs import codes, picture
+from snellen.cpu.pool import Pool
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.tickets import Worker
@@ -58,7 +58,7 @@ class Enlarge(Share):
     def run(self, worker: Worker) -> str:
         """Do it, with as many frames in flight as the backend takes."""
         upscaler, frame = _upscaler(worker.device, *self.size)
-        with ThreadPoolExecutor(upscaler.slots) as callers:
+        with Pool(upscaler.slots) as callers:
             found = digest(upscaler.run(frame).planes[0])
             for _ in callers.map(lambda _: upscaler.run(frame) and None, range(self.frames)):
                 pass

@@ -12,7 +12,7 @@ import click
 from snellen.cli import terminal
 from snellen.cli.groups import FILES, MACHINE, REPORT, Command, group
 from snellen.cli.options import OVERWRITE
-from snellen.cli.types import NAMED, Whole
+from snellen.cli.types import NAMED, WRITTEN, Whole
 from snellen.errors import SnellenError
 from snellen.frames import atomic
 
@@ -31,7 +31,7 @@ _DEVICES = click.option(
     metavar="DEVICE",
     help="auto or cuda (all GPUs), cpu, cuda:N, or several: cuda:0,2.",
 )
-_OUTPUT = click.option("-o", "--output", type=NAMED, metavar="FILE", help="Write JSON here, too.")
+_OUTPUT = click.option("-o", "--output", type=WRITTEN, metavar="FILE", help="Write JSON here, too.")
 _REPORTING = group(
     REPORT, click.option("--json", "as_json", is_flag=True, help="Only the JSON object on stdout.")
 )
@@ -147,7 +147,7 @@ command("scale", "Time 1, 2, 4 and 8 workers, each with a GPU, or on the CPU.")
         help="Write the small pictures here; a new folder.",
     ),
     click.option(
-        "--page", type=NAMED, metavar="FILE", help="Write crops side by side here, as HTML."
+        "--page", type=WRITTEN, metavar="FILE", help="Write crops side by side here, as HTML."
     ),
     _OUTPUT,
     OVERWRITE,

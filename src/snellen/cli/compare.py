@@ -22,7 +22,7 @@ from snellen.cli.options import (
     THREADS,
 )
 from snellen.cli.reports import command_line, print_result
-from snellen.cli.types import NAMED, NUMBER, Whole
+from snellen.cli.types import NAMED, NUMBER, WRITTEN, Whole
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @group(
     FILES,
     click.option(
-        "-o", "--output", "target", type=NAMED, required=True, metavar="FILE",
+        "-o", "--output", "target", type=WRITTEN, required=True, metavar="FILE",
         help="The report, .html.",
     ),
     click.option(

@@ -57,13 +57,17 @@ def config_of(file: str | None) -> Config | None:
     """Return the file that --config names, or else the user's; None: that is not there."""
     import tomllib
 
-    from snellen.frames import opening
+    from snellen.frames.remote import check_local, typed
 
-    path = place() if file is None else Path(file)
+    path = place() if file is None else typed(file)
+    if path is not None:
+        check_local(path)
     if path is None or (file is None and not os.path.lexists(path)):
         return None
     if file is None:
         _trusted(path)
+    from snellen.frames import opening
+
     try:
         return Config(path, tomllib.loads(opening.contents(path, LARGEST).decode()))
     except SnellenError as error:

@@ -15,7 +15,7 @@ from snellen.cli.options import SEGMENTS, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
-from snellen.cli.types import NAMED, NUMBER, Output, Whole
+from snellen.cli.types import NAMED, NUMBER, WRITTEN, Output, Whole
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob, DeblurResult
@@ -43,7 +43,7 @@ SETTINGS = (
     output_option("photo-sharp.png"),
     click.option(
         "--psf-out",
-        type=NAMED,
+        type=WRITTEN,
         help="Write the blur: .npy holds all that were found, .png (white: its greatest value) the "
         "last one; of several inputs name a folder.",
     ),

@@ -58,6 +58,8 @@ def doctor(as_json: bool, warm: bool, device: str) -> None:
 def _lines(found: dict[str, Any]) -> list[str]:
     lines = []
     for name, value in found.items():
+        if value == "":  # as of no warning
+            continue
         if isinstance(value, dict) and value:
             wide = max(12, *map(len, value))
             lines += [f"{name}:", *(f"  {key:<{wide}} {state}" for key, state in value.items())]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.groups import ENHANCEMENT, group
-from snellen.cli.types import NAMED, NUMBER
+from snellen.cli.types import NAMED, NUMBER, WRITTEN
 
 if TYPE_CHECKING:
     from snellen.jobs.enhance import Enhancement
@@ -44,7 +44,7 @@ _OPTIONS = group(
     ),
     click.option(
         "--deblur-psf-out",
-        type=NAMED,
+        type=WRITTEN,
         metavar="FILE",
         help="Write the PSF that --deblur auto finds, as .npy or .png.",
     ),

@@ -71,7 +71,7 @@ def run_files(
     together : bool
         Whether all inputs become one output.
     """
-    from snellen.jobs.planning import plan
+    from snellen.jobs.planning import plan, without_existing
 
     dry, file = options.pop("dry_run"), options.pop("plan", None)
     looked = previews.taken(options)
@@ -90,6 +90,8 @@ def run_files(
                 sequences=options["fps"] is not None,
                 **how,
             )
+            if looked is None and file is None and not options["overwrite"]:
+                todo = without_existing(todo)
             jobs = make(todo, options)
             if looked is not None:
                 if dry or file is not None:
@@ -128,10 +130,12 @@ def _run(
     from snellen.frames.atomic import protected
     from snellen.jobs.events import Collected
     from snellen.jobs.fallback import chosen
+    from snellen.jobs.planning import passed_over
     from snellen.jobs.several import run_several
 
     events = Collected(report)  # so that what is said of all jobs is said once
     codes = [0, *not_done(todo, report)]
+    passed = 0
     if jobs:
         try:
             chosen(jobs[0].device, events)
@@ -151,7 +155,13 @@ def _run(
             report.profile(str(_first(job.source)), one.result.profile)
             if after is not None:
                 codes.append(_write(after, one.result, report))
-        if one.error is not None:
+        why = None if one.result is not None else passed_over(todo, job.target, one.error)
+        if why is not None:
+            nonlocal passed
+            passed += 1
+            report.skipped(str(_first(job.source)), str(job.target), why)
+        elif one.error is not None:
+            codes.append(one.error.exit_code)
             if job.target == PIPE and (gone := terminal.gone(one.error)) is not None:
                 raise terminal.Lost(gone)
             report.failure(str(_first(job.source)), one.error)
@@ -162,22 +172,23 @@ def _run(
         except SnellenError as error:  # of the workers
             report.failure(" ".join(str(_first(job.source)) for job in jobs[:1]), error)
             return error.exit_code
-    codes += [one.error.exit_code for one in finished if one.error]
     results = [one for one in finished if one.result is not None]
-    if todo.several or todo.skipped:
-        failed = len(finished) - len(results) + len(todo.failed)
+    if todo.several or todo.skipped or passed:
+        failed = len(finished) - len(results) - passed + len(todo.failed) + len(todo.existing)
         damaged = sum(one.error is not None for one in results)
-        report.summary(len(results), damaged, failed, len(todo.skipped))
+        report.summary(len(results), damaged, failed, len(todo.skipped) + passed)
     return max(codes)
 
 
 def not_done(todo: Plan, report: Report) -> list[int]:
     """Report which inputs of a plan are left out, and return the exit codes of those that fail."""
-    for folder, error in todo.failed:
+    clash = todo.clash()
+    failed = [*todo.failed, *([] if clash is None else [(todo.existing[0][0], clash)])]
+    for folder, error in failed:
         report.failure(str(folder), error)
     for one in todo.skipped:
         report.skipped(str(one.source), str(one.target), one.why)
-    return [error.exit_code for _, error in todo.failed]
+    return [error.exit_code for _, error in failed]
 
 
 def _write(after: ResultReport, result: Any, report: Report) -> int:

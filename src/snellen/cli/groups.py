@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 import click
 
 from snellen.cli import recipes
+from snellen.cli.types import Written
+from snellen.errors import InputError
 
 FILES = "Inputs and outputs"
 METHOD = "Method"
@@ -95,11 +97,18 @@ class Command(click.Command):
         """Parse the words; the defaults are those of the user's file, and of the recipe.
 
         An option whose value may be left out takes one of its own only; click would take any word
-        behind it, such as the name of a file.
+        behind it, such as the name of a file. An option that names an output is taken once; click
+        would make the last one and drop the others.
         """
         words = _completed(args, self.params)
-        given, _, _ = self.make_parser(ctx).parse_args(list(words))
-        recipes.apply(ctx, given)
+        given, _, order = self.make_parser(ctx).parse_args(list(words))
+        help_option = self.get_help_option(ctx)
+        if help_option is not None and given.get(help_option.name or ""):
+            recipes.warn_of_slips(ctx, given)
+        else:
+            if not ctx.resilient_parsing:  # of a shell that completes words
+                _check_outputs(order)
+            recipes.apply(ctx, given)
         return super().parse_args(ctx, words)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -153,6 +162,17 @@ def _plain(text: str) -> str:
     if sentence.endswith("]."):
         return f"{sentence[:-2]}; {'; '.join(parts)}]."
     return f"{sentence.removesuffix('.')} [{'; '.join(parts)}]."
+
+
+def _check_outputs(given: Sequence[click.Parameter]) -> None:
+    """Refuse (InputError) options, as often as they are given, of which one names two outputs."""
+    for one in given:
+        if isinstance(one.type, Written) and not one.multiple and given.count(one) > 1:
+            raise InputError(
+                f"got {one.opts[0]} {given.count(one)} times; expected it once, as it names one "
+                "output",
+                advice="run the command once for each output",
+            )
 
 
 def _completed(words: Sequence[str], parameters: Sequence[click.Parameter]) -> list[str]:

@@ -14,9 +14,10 @@ from typing import IO, Any
 from snellen._version import __version__
 from snellen.cli import terminal
 from snellen.errors import InputError, OutputError
+from snellen.frames.kinds import names_picture
 from snellen.frames.protection import place
+from snellen.frames.remote import check_local
 from snellen.jobs import folders
-from snellen.jobs.inputs import is_picture
 
 _PARAMETERS = {"output": "target", "inputs": "source"}
 _FIRST = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d snellen ")
@@ -95,7 +96,8 @@ def check_names(path: Path, others: Mapping[str, Any]) -> None:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    if is_picture(path):
+    check_local(path, "log")
+    if names_picture(path):
         raise InputError(
             f"the log {path} has the name of an image or a video", parameter="log",
             advice="name it as text: run.log",

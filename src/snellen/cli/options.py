@@ -17,7 +17,7 @@ from snellen.cli.groups import (
     group,
     optional_choice,
 )
-from snellen.cli.types import NAMED, NUMBER, OUTPUT, Whole
+from snellen.cli.types import NUMBER, OUTPUT, WRITTEN, Whole
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ FPS = click.option(
     "--fps",
     metavar="RATE",
     help="Make one film of the pictures of INPUT, a folder or a pattern as frames/%05d.png: so "
-    "many a second, as 25 or 24000/1001.",
+    "many a second, as 25 or 24000/1001. Or the rate of a film that states none "
+    "(y4m of F0:0, SER).",
 )
 FIELDS = (
     optional_choice(
@@ -152,7 +153,7 @@ QUIET = click.option(
     help="Say warnings, errors and answers (scores, a dry run) only, without a bar.",
 )
 LOG = click.option(
-    "--log", type=NAMED, metavar="FILE", help="Append all that is said to this file, with times."
+    "--log", type=WRITTEN, metavar="FILE", help="Append all that is said to this file, with times."
 )
 REPORTING = (VERBOSE, QUIET, LOG, JSON, PROFILE)
 
@@ -189,8 +190,9 @@ _SHARED = (
         click.option(
             "--codec",
             metavar="NAME",
-            help="Video encoder [default: libx264; above 8 bit and of HDR libx265; of AV1 and VP9 "
-            "libsvtav1; of transparent ones in .webm libvpx-vp9]; those of NVENC and QSV are "
+            help="Video encoder, as libx264, or codec, as h264 [default: libx264; above 8 bit and "
+            "of HDR libx265; of AV1 and VP9 libsvtav1; of transparent ones in .webm libvpx-vp9, "
+            "above 8 bit in .mkv ffv1, in .mov prores_ks]; those of NVENC and QSV are "
             "experimental (never yet run on hardware).",
         ),
         click.option(
@@ -203,7 +205,7 @@ _SHARED = (
             type=NUMBER,
             metavar="N",
             help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
-            "libsvtav1 18, libvpx-vp9 15, nvenc 16, av1_nvenc 18].",
+            "libsvtav1 18, libvpx-vp9 15, libvpx 10, nvenc 16, av1_nvenc 18].",
         ),
         click.option(
             "--target-mad",

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from snellen.cli.groups import MACHINES, group
-from snellen.cli.types import NAMED
+from snellen.cli.types import WRITTEN
 from snellen.errors import InputError, unexpected
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ plan_options = group(
     MACHINES,
     click.option(
         "--plan",
-        type=NAMED,
+        type=WRITTEN,
         metavar="FILE",
         help="Write how a long film is cut into segments, and make none; then, without INPUT, with "
         "--segments or --join.",

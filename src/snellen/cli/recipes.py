@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from snellen.cli import terminal
 from snellen.cli.config_file import NAME, VARIABLE, Config, Table, config_of, place
 from snellen.errors import InputError, SnellenError
 
@@ -70,7 +71,7 @@ def apply(ctx: click.Context, given: Mapping[str, Any]) -> None:
     InputError
         The file cannot be read, or holds what the command does not take; there is no such recipe.
     """
-    if ctx.resilient_parsing or given.get("help") or not _takes_recipes(ctx.command):
+    if ctx.resilient_parsing or not _takes_recipes(ctx.command):
         return
     name, file = given.get("recipe"), given.get("config")
     if given.get("no_config") and (name is not None or file is not None):
@@ -90,6 +91,15 @@ def apply(ctx: click.Context, given: Mapping[str, Any]) -> None:
             origins[parameter] = f"{of} in {config.path}"
     ctx.default_map = settings
     ctx.meta[_ORIGINS] = origins
+
+
+def warn_of_slips(ctx: click.Context, given: Mapping[str, Any]) -> None:
+    """Say on standard error what `apply` would refuse: help comes all the same."""
+    try:
+        apply(ctx, given)
+    except SnellenError as error:
+        terminal.err(f"warning: {error}")
+    ctx.default_map = None  # help tells the defaults of the program
 
 
 def origin(parameter: str) -> str:

@@ -215,8 +215,16 @@ class Report:
 
     def __enter__(self) -> Self:
         context = click.get_current_context(silent=True)
-        if context is None:  # of a test
-            return self
+        if context is not None:  # otherwise this is a test
+            self._begin(context)
+        from snellen.frames.waiting import heard
+
+        self._heard = heard(self.notice)
+        self._heard.__enter__()
+        return self
+
+    def _begin(self, context: click.Context) -> None:
+        """Open the log, and report the defaults and recipes of the command."""
         if self._log_file is not None:
             from snellen.cli.log import Log, check_names
 
@@ -229,7 +237,6 @@ class Report:
                 self.notice(where, shlex.join(settings))
             else:
                 self.logged(f"{where}: {shlex.join(settings)}")
-        return self
 
     def __exit__(
         self,
@@ -238,6 +245,7 @@ class Report:
         trace: TracebackType | None,
     ) -> None:
         self._end()
+        self._heard.__exit__(None, None, None)
         if self.log is not None:
             stopped = isinstance(error, KeyboardInterrupt)
             code = error.code if isinstance(error, SystemExit) else interrupts.CODE * stopped

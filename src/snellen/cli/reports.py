@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from snellen.cli import recipes
 from snellen.cli.groups import FILES, group
 from snellen.cli.options import option
 from snellen.cli.terminal import counted
-from snellen.cli.types import NAMED, NUMBER
+from snellen.cli.types import NUMBER, WRITTEN
 from snellen.errors import InputError, SnellenError, worded
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def report_options(text: str) -> Callable[[Any], Any]:
         FILES,
         click.option(
             "--report",
-            type=NAMED,
+            type=WRITTEN,
             metavar="FILE",
             help=f"Write a report to look at, one .html file as of snellen compare: {text}.",
         ),
@@ -105,7 +104,7 @@ def print_result(result: CompareResult, report: Report) -> None:
         "scores": [
             {
                 "reference": str(one.reference), "distorted": str(one.distorted),
-                "pooled": {name: asdict(pooled) for name, pooled in one.table.pooled().items()},
+                "pooled": {name: pooled.facts() for name, pooled in one.table.pooled().items()},
             }
             for one in result.scores
         ],

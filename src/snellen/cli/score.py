@@ -28,7 +28,7 @@ from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
 from snellen.cli.score_pairs import check_arguments, run_pairs
 from snellen.cli.score_text import facts_of, json_of, line, place, sentences, statistics
-from snellen.cli.types import NAMED, NUMBER, PIPE, Whole
+from snellen.cli.types import NAMED, NUMBER, PIPE, WRITTEN, Whole
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
@@ -54,16 +54,21 @@ if TYPE_CHECKING:
         type=NAMED,
         metavar="LIST",
         help="Instead of REF and DIST a CSV file with both in each line, from its folder: a result "
-        "for each line, in order. With --csv FILE the same command goes on after a kill.",
+        "for each line, in order. Its first line may name the columns. With --csv FILE the same "
+        "command goes on after a kill.",
     ),
     click.option(
         "--csv",
         "table",
-        type=NAMED,
+        type=WRITTEN,
         help="A row for each frame, or each pair; - for standard output.",
     ),
     click.option(
-        "--map-out", "maps", type=NAMED, help="Folder for heat maps of the worst frames, as PNG."
+        "--map-out",
+        "maps",
+        type=WRITTEN,
+        help="Folder for heat maps of the worst frames, as PNG; with --pairs one in it for each "
+        "pair.",
     ),
     click.option(
         "--worst",
@@ -83,7 +88,7 @@ if TYPE_CHECKING:
         metavar="LIST",
         default="mad",
         show_default=True,
-        help="Some of mad,psnr,ssim, with commas: PSNR and SSIM are of luma, as MAD.",
+        help="Some of mad,psnr,ssim and, of videos, vmaf, with commas: all are of luma.",
     ),
     click.option(
         "--temporal",
@@ -172,8 +177,8 @@ if TYPE_CHECKING:
 def score(reference: Path | None, distorted: Path | None, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
 
-    0 is no visible difference, and photographs reach some 140. PSNR (dB) and SSIM (1 for equal
-    pictures) are higher for better ones.
+    0 is no visible difference, and photographs reach some 140. PSNR (dB), SSIM (1 for equal
+    pictures) and VMAF (to 100) are higher for better ones.
 
     REF and DIST are two videos (one may be -, y4m on standard input), two images, or two folders of
     images that meet by name without the suffix. Only luma counts, at the depth that it has:

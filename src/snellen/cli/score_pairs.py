@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from snellen.errors import InputError
 
 if TYPE_CHECKING:
     from snellen.jobs.pair_scores import PairScore
+    from snellen.jobs.pair_table import PairTable
     from snellen.jobs.score import ScoreJob
 
 
@@ -44,12 +45,12 @@ def run_pairs(
 ) -> int:
     """Score the pairs of a list with the settings of a job; return the exit code."""
     from snellen.frames.atomic import protected
-    from snellen.jobs.pair_files import PairTable, columns, read_pairs
+    from snellen.jobs.pair_list import read_pairs
     from snellen.jobs.pair_scores import score_pairs
+    from snellen.jobs.pair_table import PairTable, check_maps, columns, maps_of
 
-    if page is not None or job.maps is not None:
-        name = "maps" if page is None else "report"
-        raise InputError(f"got `{name}` with `pairs`; it is of one pair", parameter=name)
+    if page is not None:
+        raise InputError("got `report` with `pairs`; it is of one pair", parameter="report")
     job.check_metrics()
     pairs = read_pairs(file)
     to_stdout = table == PIPE
@@ -57,30 +58,39 @@ def run_pairs(
     if table is not None and not to_stdout:
         with protected([file] if report.log is None else [file, report.log.path]):
             growing = PairTable(table, job, pairs, job.overwrite)
+    goes_on = growing is not None and growing.is_begun
+    if job.maps is not None:
+        check_maps(job.maps, None if to_stdout else table, job.overwrite or goes_on)
     code = 0
     with growing or nullcontext():
-        begin = 0
-        if growing is not None and growing.done:
-            begin, code = growing.done, InputError.exit_code if growing.failed else 0
-            report.notice(str(table), f"goes on: {begin} of {len(pairs)} pairs are scored")
+        left = list(range(len(pairs)))
+        if growing is not None:
+            left = growing.left
+            if text := _going_on(growing, len(pairs)):
+                report.notice(str(table), text)
         if to_stdout:
-            _write_line(columns(job))
+            _write_line(columns(job, pairs))
 
         def jobs() -> Iterator[ScoreJob]:
-            for reference, distorted in pairs[begin:]:
-                yield replace(job, reference=reference, distorted=distorted)
+            for number in left:
+                reference, distorted = pairs[number]
+                if growing is not None:
+                    growing.begin(number)
+                maps = job.maps and maps_of(job.maps, number, pairs[number])
+                yield replace(
+                    job, reference=reference, distorted=distorted, maps=maps, overwrite=True
+                )
 
-        for score in score_pairs(
-            jobs(), report, job.workers, total=len(pairs) - begin, cluster=job.cluster
-        ):
+        scores = score_pairs(jobs(), report, job.workers, total=len(left), cluster=job.cluster)
+        for number, score in zip(left, scores, strict=True):
             interrupts.check()
-            facts = score.facts(option)
+            facts, carried = score.facts(option), pairs.carried_of(number)
             if growing is not None:
-                growing.add(facts)
+                growing.add(number, facts)
             if to_stdout:
-                _write_line(facts.get(name, "") for name in columns(job))
+                _write_line((facts | carried).get(name, "") for name in columns(job, pairs))
             elif report.as_json:
-                terminal.out(json.dumps(_facts(score)))
+                terminal.out(json.dumps(_facts(score, carried)))
             elif score.pooled:
                 report.result(_line(score))
             if score.error is not None:
@@ -90,6 +100,20 @@ def run_pairs(
     return code
 
 
+def _going_on(table: PairTable, count: int) -> str:
+    """Return that a table goes on, and which of its rows are made again; "": it is a new one."""
+    done = count - len(table.left)
+    again = [
+        f"{number} {what}"
+        for number, what in ((table.changed, "with other files now"), (table.failed, "that failed"))
+        if number
+    ]
+    if not done and not again:
+        return ""
+    more = f"; those left are scored, {' and '.join(again)} again" if again else ""
+    return f"goes on: {done} of {count} pairs are scored{more}"
+
+
 def _write_line(values: Any) -> None:
     from snellen.jobs.score_table import csv_line
 
@@ -97,14 +121,16 @@ def _write_line(values: Any) -> None:
     terminal.out(csv_line(shown).removesuffix("\n"))
 
 
-def _facts(score: PairScore) -> Any:
+def _facts(score: PairScore, carried: dict[str, str]) -> Any:
     from snellen.jobs.score_table import as_json
 
     found: dict[str, Any] = {
         "reference": str(score.reference), "distorted": str(score.distorted),
         "frames": score.frames,
-        "pooled": {name: asdict(one) for name, one in score.pooled.items()},
+        "pooled": {name: one.facts() for name, one in score.pooled.items()},
     }  # fmt: skip
+    if carried:
+        found["carried"] = carried
     if score.stmad is not None:
         found["stmad"] = score.stmad
     if score.error is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from snellen.cli.options import (
@@ -26,7 +25,7 @@ def facts_of(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
     from snellen.jobs.score_run import about
 
     return {
-        "pooled": {name: asdict(one) for name, one in result.table.pooled().items()},
+        "pooled": {name: one.facts() for name, one in result.table.pooled().items()},
         **about(job, result),
         "worst": [row.facts() for row in result.table.worst(job.worst)],
         "warnings": in_options(result.warnings),
@@ -60,6 +59,8 @@ def sentences(result: ScoreResult) -> list[str]:
         of = f" of {summary.reference_frames} and {summary.distorted_frames}"
     pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
     lines = [f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"]
+    if (psnr := result.table.pooled().get("psnr")) is not None:
+        lines.append(f"PSNR of the mean squared error: {psnr.of_mean_mse:.4f}")
     if result.aligned:
         ahead = "ahead of" if result.offset < 0 else "behind"
         count = abs(result.offset)
@@ -71,8 +72,9 @@ def sentences(result: ScoreResult) -> list[str]:
 
 def line(row: ScoreRow) -> str:
     """Return the scores of a picture."""
-    names = ("mad", "hi", "lo", "psnr", "ssim")
-    scores = {name: getattr(row, name) for name in names}
+    from snellen.jobs.score_table import SCORES
+
+    scores = {name: getattr(row, name) for name in SCORES}
     shown = [f"{name.upper()} {one:.4f}" for name, one in scores.items() if one is not None]
     return "  ".join(shown)
 

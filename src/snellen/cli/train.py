@@ -16,13 +16,13 @@ import click
 from snellen.cli import interrupts, report, terminal
 from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
 from snellen.cli.options import MAX_PIXELS, OVERWRITE, key_values, option
-from snellen.cli.types import NAMED, NUMBER, Whole
+from snellen.cli.types import NAMED, NUMBER, WRITTEN, Whole
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:
     from snellen.jobs import NetworkSettings, Settings
     from snellen.jobs.events import Events, Progress
-    from snellen.jobs.train import TrainResult
+    from snellen.jobs.train import TrainJob, TrainResult
 
 APLUS = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours", "ridge",
          "seeds")  # fmt: skip
@@ -43,7 +43,7 @@ BOTH = ("seed", "hold_out")
     FILES,
     click.option("--images", required=True, type=NAMED, help="Folder of training images."),
     click.option(
-        "-o", "--output", required=True, type=NAMED, help="The model, a .safetensors file."
+        "-o", "--output", required=True, type=WRITTEN, help="The model, a .safetensors file."
     ),
     click.option(
         "--validate",
@@ -145,10 +145,24 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
         max_pixels=options["max_pixels"],
     )  # fmt: skip
     with ExitStack() as stack:
-        result = run(job, _events(stack))
+        try:
+            result = run(job, _events(stack))
+        except KeyboardInterrupt:
+            stack.close()
+            terminal.err(f"notice: {_kept(job)}")
+            raise
     terminal.out(*([_as_json(result)] if options["as_json"] else _as_text(result)))
     if result.error is not None:
         raise result.error
+
+
+def _kept(job: TrainJob) -> str:
+    """Return what there is of a training that was interrupted."""
+    if not job.is_network:
+        return "nothing is kept of a training of A+: the same command begins again"
+    if job.checkpoint.exists():
+        return f"{job.checkpoint} has what was learnt: the same command goes on from there"
+    return "nothing is kept: no step was finished"
 
 
 def _settings(scale: int, options: dict[str, Any]) -> Settings | NetworkSettings:

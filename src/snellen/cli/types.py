@@ -52,6 +52,13 @@ class _Named(click.Path):
 NAMED = _Named(path_type=Path)
 
 
+class Written(_Named):
+    """The file or folder that an option has written; `groups.Command` takes such an option once."""
+
+
+WRITTEN = Written(path_type=Path)
+
+
 class _Number(click.types.FloatParamType):
     """A number; whole ones stay whole, so that messages say them as they were typed.
 
@@ -87,7 +94,7 @@ class Output(NamedTuple):
     """Whether it ends as the name of a folder does: "large/"."""
 
 
-class _Output(_Named):
+class _Output(Written):
     """The file or folder that -o names."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:

@@ -11,11 +11,12 @@ import click
 from snellen.cli.enhance import enhancement, enhancement_options
 from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import FILES, METHOD, Command, Decorator, group
-from snellen.cli.options import SEGMENTS, output_option, video, video_command
+from snellen.cli.options import SEGMENTS, option, output_option, video, video_command
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
 from snellen.cli.types import NAMED, NUMBER, Output, Whole
+from snellen.errors import worded
 from snellen.upscaling import shipped
 
 if TYPE_CHECKING:
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
 _TITLES = {"aplus": "A+", "cnn": "compact network"}
+
+
+class _Method(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no parameters
+    """A method, or a refusal that says where other models are given."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}; {worded(shipped.OWN, option)}", param, ctx)
 
 
 def choices() -> list[Decorator]:
@@ -36,7 +47,10 @@ def choices() -> list[Decorator]:
     )  # fmt: skip
     return [
         click.option(
-            name, to, type=click.Choice(["auto", *words]), help=f"{text}; not with --model."
+            name,
+            to,
+            type=(_Method if to == "method" else click.Choice)(["auto", *words]),
+            help=f"{text}; not with --model.",
         )
         for name, to, words, text in given
         if len(words) > 1

@@ -7,7 +7,7 @@ rounding of float32 sums. Each sum has one order, so they do not depend on strip
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from snellen.cnn.definition import HALF, radius, unit
 from snellen.cnn.model import Model
 from snellen.cpu import threads
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Plane
 from snellen.frames.quantise import quantise, recode
@@ -53,7 +54,7 @@ class Luma:
         self._skip = Convolution(model.skip[:, None], None, None, 1)
         self._spare = max(one.block for one in (*self._layers, self._last, self._skip))
 
-    def tasks(self, pool: ThreadPoolExecutor, plane: Plane, out: Plane) -> list[Future[None]]:
+    def tasks(self, pool: Pool, plane: Plane, out: Plane) -> list[Future[None]]:
         """Let threads fill `out` (s·H, s·W) from `plane` (H, W); return the tasks."""
         return [pool.submit(self._strip, plane, *rows, out)
                 for rows in strips(plane.shape, self._scale)]  # fmt: skip

@@ -14,7 +14,7 @@ depend on the machine either.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 from snellen.cpu.tasks import results
 from snellen.errors import InputError, quoted
 from snellen.frames.frame import Format, Frame, Plane
@@ -94,7 +95,7 @@ class Grain(Holder):
         self.amount, self.seed = found, whole("grain_seed", seed, 0, SEEDS - 1)
         self.label = f"grain {found:g}" + (f", seed {self.seed}" if self.seed else "")
         self._home = Home(self._what)
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: Pool | None = None
         self._unchanged = Unchanged()
 
     def outcome(self, format: Format, frames: int) -> Format:
@@ -116,7 +117,7 @@ class Grain(Holder):
         self._format, self._target = format, target
         self._weights = weights(format.width, format.height)
         self._base, self._gain = tables(self.amount, self._weights, format, target)
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
         self._home = Home(self._what)
         return target
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 
 class Exporting(Protocol):
     """An array of a library that exports by DLPack: NumPy's, CuPy's, PyTorch's."""
@@ -19,3 +21,6 @@ class Exporting(Protocol):
 
 DLPack = TypeVar("DLPack", bound=Exporting)
 """The type of such an array: results have it too."""
+
+Sample = TypeVar("Sample", bound=np.generic)
+"""The type of the samples of NumPy's arrays; the shape of a result is not known."""

@@ -135,6 +135,8 @@ def working(image: Any, device: str) -> Iterator[None]:
 def read(image: Any) -> Any:
     """Return an array as a NumPy or CuPy array, without a copy where the library permits.
 
+    Pictures of Pillow are what `seen` makes of them.
+
     Raises
     ------
     InputError
@@ -154,6 +156,7 @@ def read(image: Any) -> Any:
         )
     home = place(image)
     if not _has(image, "__dlpack__"):
+        image = seen(image)
         _check_readable(image)
         try:
             array = np.asarray(image)
@@ -172,6 +175,23 @@ def read(image: Any) -> Any:
         raise InputError(
             f"the array cannot be read through DLPack: {quoted(error, str)}"
         ) from error
+
+
+def seen(image: Any) -> Any:
+    """Return pictures of Pillow, also in lists, as arrays of what they show; all else as it is.
+
+    Raises
+    ------
+    InputError
+        As `pillow_pixels.resolved`, which must not be imported where nobody has imported Pillow.
+    """
+    module = sys.modules.get("PIL.Image")
+    if module is None or not isinstance(image, list | tuple | module.Image):
+        return image
+    _first(image)
+    from snellen.frames.pillow_pixels import resolved
+
+    return resolved(image)
 
 
 def _is_masked(array: object) -> bool:
@@ -201,8 +221,8 @@ def is_cupy(array: Any) -> bool:
     return cupy is not None and isinstance(array, cupy.ndarray)
 
 
-def _check_readable(image: Any) -> None:
-    """Refuse (InputError) what NumPy would make an array of by iterating, or of one object."""
+def _first(image: Any) -> Any:
+    """Return the first element of lists in lists; refuse (InputError) more than memory holds."""
     first, count = image, 1
     for _ in range(_AXES + 1):
         if not isinstance(first, list | tuple) or not len(first):
@@ -214,6 +234,12 @@ def _check_readable(image: Any) -> None:
             advice="give rows of numbers",
         )
     values.check_bytes(8 * count, f"an array of {count:,} numbers")  # lists may be there many times
+    return first
+
+
+def _check_readable(image: Any) -> None:
+    """Refuse (InputError) what NumPy would make an array of by iterating, or of one object."""
+    first = _first(image)
     if isinstance(first, list | tuple | Number | np.generic | np.ndarray | memoryview) or any(
         _has(first, name) for name in ("__array__", "__array_interface__", "__array_struct__")
     ):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import leftovers, protection, renaming
+from snellen.frames.existing import exists
 from snellen.frames.leftovers import Temporary
 from snellen.frames.protection import protected
-from snellen.frames.remote import Remote
+from snellen.frames.remote import check_local
 
 __all__ = [
     "adopt",
@@ -56,8 +57,7 @@ def check_target(target: Path, source: protection.File | None, overwrite: bool) 
     OutputError
         The folder takes no file: it is read-only or full.
     """
-    if isinstance(target, Remote):
-        raise InputError(f"{target} is an address; expected the name of a file")
+    check_local(target)
     try:
         goal = _resolved(target)
         found = _status(goal)
@@ -85,11 +85,7 @@ def _check_existing(target: Path, goal: Path, found: os.stat_result, overwrite: 
     if not stat.S_ISREG(found.st_mode):
         raise InputError(_NOT_REPLACEABLE.format(target), advice="name another")
     if not overwrite:
-        raise InputError(
-            f"{target} exists",
-            parameter="overwrite",
-            advice="choose another name or give `overwrite`=True",
-        )
+        raise exists(target)
 
 
 def check_folder(folder: Path) -> None:

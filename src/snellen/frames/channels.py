@@ -8,6 +8,7 @@ from typing import Any, Literal
 from snellen.errors import InputError, quoted
 from snellen.frames import values
 from snellen.frames.arrays import library
+from snellen.frames.caution import caution
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -17,6 +18,9 @@ ChannelAxis = int | None | Literal["auto"]
 
 NEVER = (1, 2)
 """Lengths of a last axis that no method takes for channels, and hardly ever for columns."""
+
+FIRST = 3
+"""Length of the third axis from the end that makes an array look like RGB, channels first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Channels:
         channel_axis: object,
         lengths: tuple[int, ...] = (3,),
         alpha: bool = True,
+        frames: bool = False,
     ) -> Channels:
         """Return the channels of an array of a shape.
 
@@ -53,6 +58,13 @@ class Channels:
         alpha : bool
             Whether a last axis of 4, where 4 is none of `lengths`, is taken for columns; else it
             is refused as transparency.
+        frames : bool
+            Whether the caller says that the first axis holds frames of one object.
+
+        Warns
+        -----
+        UserWarning
+            "auto" takes an array as grey pictures whose third axis from the end looks like RGB.
 
         Raises
         ------
@@ -62,6 +74,7 @@ class Channels:
         shape = tuple(shape)
         if isinstance(channel_axis, str) and values.plain(channel_axis) == "auto":
             _refuse_odd(shape, lengths, alpha)
+            _doubt_first(shape[frames:], shape, lengths)
             return cls(None, False, lengths)
         if channel_axis is None:
             return cls(None, False, ())
@@ -102,6 +115,18 @@ class Channels:
         result = result[..., None] if self.single else result
         axis = max(self.axis, -result.ndim)  # the axis of frames of one object has gone
         return library(result).moveaxis(result, -1, axis)
+
+
+def _doubt_first(
+    pictures: tuple[int, ...], shape: tuple[int, ...], lengths: tuple[int, ...]
+) -> None:
+    """Warn of grey pictures that come in threes: most such arrays hold RGB, channels first."""
+    if len(pictures) > 2 and pictures[-3] == FIRST and pictures[-1] not in lengths:
+        caution(
+            f"got an array of shape {shape} without `channel_axis`, which is taken for grey "
+            f"pictures of {pictures[-2]}×{pictures[-1]}; if its third axis from the end holds "
+            "RGB, state `channel_axis`=-3, else `channel_axis`=None"
+        )
 
 
 def _refuse_odd(shape: tuple[int, ...], lengths: tuple[int, ...], alpha: bool) -> None:

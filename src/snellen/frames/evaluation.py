@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.pool import Pool
 from snellen.frames.frame import Format, Plane
 from snellen.frames.protocol import EVALUATED, crop, psnr, require, shrink
 
@@ -20,7 +21,7 @@ Float32 = npt.NDArray[np.float32]
 class Luma(Protocol):
     """What a method has for luma of one format."""
 
-    def tasks(self, pool: ThreadPoolExecutor, plane: Plane, out: Plane) -> list[Future[None]]:
+    def tasks(self, pool: Pool, plane: Plane, out: Plane) -> list[Future[None]]:
         """Let threads fill `out` (s·H, s·W) from `plane` (H, W)."""
         ...
 
@@ -51,7 +52,7 @@ def psnr_table(
         source = Format(low.shape[1], low.shape[0], bits=0)
         out = np.empty(truth.shape, np.float32)
         luma = make(source, source.scaled(scale))
-        with ThreadPoolExecutor(threads.available()) as pool, single_threaded():
+        with Pool(threads.available()) as pool, single_threaded():
             for task in luma.tasks(pool, low, out):
                 task.result()
         found[name] = psnr(truth, out, scale)

@@ -9,10 +9,12 @@ import numpy as np
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.frames import limits
+from snellen.frames import attached, limits
 from snellen.frames.boxes import brands
 from snellen.frames.image_file import size_of
+from snellen.frames.still_formats import HEIC
 from snellen.frames.still_metadata import stripped, upright
+from snellen.frames.still_origin import origin_of
 from snellen.frames.still_value import Header, Still, widened
 
 _BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"}
@@ -50,15 +52,20 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
     exif = Image.Exif()
     if info.get("exif"):
         exif.load(info["exif"])
-    block, _, lost = stripped(exif)
+    block, orientation, lost = stripped(exif)
+    pixels = pixels[..., 0] if mode == "L" else pixels
     return Still(
-        pixels=pixels[..., 0] if mode == "L" else pixels,
+        pixels=pixels,
         grey_alpha=mode == "LA",
         profile=info.get("icc_profile"),
         exif=block,
         damage=lost,
         xmp=upright(info.get("xmp")),
-        lost=("it holds several pictures: the main one is taken",) if len(images) > 1 else (),
+        lost=(
+            *(["it holds several pictures: the main one is taken"] if len(images) > 1 else []),
+            *attached.of_boxes(file),
+        ),
+        origin=origin_of(pixels, orientation),
     )
 
 
@@ -73,10 +80,7 @@ def _opened(path: Path, file: BinaryIO) -> Any:
     try:
         import pi_heif
     except ImportError as error:
-        raise InputError(
-            f"{path}: HEIC is read by the package pi-heif, which is not installed",
-            advice='pip install "snellen[stills]"',
-        ) from error
+        raise HEIC.missing(path) from error
     if size_of(file) > _BYTES:
         raise InputError(f"{path} has more than {_BYTES:,} bytes")
     file.seek(0)

@@ -12,23 +12,16 @@ from PIL import Image, UnidentifiedImageError
 
 from snellen import process
 from snellen.errors import InputError
-from snellen.frames import damage, limits
+from snellen.frames import damage, limits, pillow_pixels, tiff, tiff_kinds
 from snellen.frames.opening import opened
+from snellen.frames.signatures import HEAD, Kind, Sort, kind_of
+from snellen.frames.still_formats import JPEG_XL, READ_ONLY
 
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "PPM", "AVIF", "JPEG2000", "GIF")
 """Formats that are read, as Pillow names them. For others (EPS) it would run programs."""
 
 _JPEG_XL = (b"\xff\x0a", b"\0\0\0\x0cJXL \r\n\x87\n")
 """How JPEG XL begins: a bare codestream, and a container (ISO/IEC 18181)."""
-_PLUGINS = ("pillow_jxl", "jxlpy")
-"""Modules of Pillow's plug-ins for it. They are no dependency of ours: the first is GPL."""
-
-_BITS, _KIND = 258, 254  # TIFF 6.0: BitsPerSample, NewSubfileType
-_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "I", "F")  # and I;16 of either order
-_NO_PAGE = 1 | 4
-"""Flags of NewSubfileType: a smaller version of another picture, or a mask of it."""
-_PAGES = 9
-"""Pictures of a TIFF file that are looked at."""
 
 _RAW = 8
 """Most pixels in a byte of uncompressed samples, of 1 bit each."""
@@ -57,6 +50,18 @@ class OpenImage(NamedTuple):
     """The file, whose position belongs to `image` until the pixels are loaded."""
     said: list[str]
     """What libtiff finds wrong while it decodes."""
+
+
+class _UnidentifiedError(Exception):
+    """A file of which Pillow does not know what it is."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.reason = f"none of {', '.join(FORMATS)}"
+        if kind.sort is Sort.IMAGE:
+            self.reason = f"it begins as {kind.name} does, and is damaged"
+        elif kind.name:
+            self.reason = f"it is {kind.name}"
 
 
 _limit_lock = process.lock()
@@ -111,9 +116,14 @@ def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
         text = error.args[0] if error.args else ""  # bytes of LibRaw
         why = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(error)
         reason = "; ".join(damage.listed(said)) or why
-        if isinstance(error, UnidentifiedImageError):
-            reason = f"none of {', '.join(FORMATS)}"
-        raise InputError(f"{path}: not an image that can be read ({reason})") from error
+        reader = READ_ONLY.get(path.suffix.lower())
+        advice = None
+        if isinstance(error, _UnidentifiedError):
+            reason, advice = error.reason, error.kind.advice
+        if reader is not None and not reader.is_there():
+            reason, advice = f"{reason}; {reader.said()}", reader.advice
+        said_so = f"{path}: not an image that can be read ({reason})"
+        raise InputError(said_so, advice=advice) from error
 
 
 @contextmanager
@@ -125,25 +135,28 @@ def pillow_image(path: Path, file: BinaryIO) -> Iterator[Image.Image]:
         _check_segments(path, file)
     elif _is_read_whole(head) and size_of(file) > _WHOLE_BYTES:
         raise InputError(f"{path} has more than {_WHOLE_BYTES:,} bytes")
+    elif head.startswith(tiff.MAGIC) and (tags := tiff.directory(file)) is not None:
+        tiff_kinds.check(path, tags)
     formats = _jpeg_xl(path) if head.startswith(_JPEG_XL) else FORMATS
     file.seek(0)
-    with Image.open(file, formats=formats) as image:
+    try:
+        opened_one = Image.open(file, formats=formats)
+    except UnidentifiedImageError as error:
+        file.seek(0)
+        raise _UnidentifiedError(kind_of(file.read(HEAD))) from error
+    with opened_one as image:
         check_header(path, image, file)
         yield image
 
 
 def _jpeg_xl(path: Path) -> tuple[str, ...]:
     """Return Pillow's names of JPEG XL, which a plug-in reads (InputError: none is installed)."""
-    for module in _PLUGINS:
+    for module in JPEG_XL.modules:
         with suppress(ImportError):
             import_module(module)
             if found := tuple(one for one in Image.OPEN if one.upper() == "JXL"):
                 return found
-    raise InputError(
-        f"{path}: JPEG XL is read by a plug-in of Pillow, and none is installed here "
-        f"({', '.join(_PLUGINS)})",
-        advice="convert the image first",
-    )
+    raise JPEG_XL.missing(path)
 
 
 def _is_read_whole(head: bytes) -> bool:
@@ -199,35 +212,19 @@ def size_of(file: BinaryIO) -> int:
 
 
 def check_kind(path: Path, image: Image.Image) -> None:
-    """Refuse files with 32-bit integers, or with colours other than grey, RGB and CMYK."""
-    mode = image.mode
-    if mode not in _MODES and (mode == "I;16N" or not mode.startswith("I;16")):
-        raise InputError(
-            f"{path}: got colours of kind {mode}; expected grey, RGB or CMYK",
-            advice="convert the image first",
-        )
-    # Even if all values are below 65536: the value of white is unknown.
-    if mode == "I" and max(getattr(image, "tag_v2", {}).get(_BITS, (16,))) > 16:
-        raise InputError(f"{path}: got 32-bit samples; expected 8 or 16 bit, or float32")
+    """Refuse (InputError) samples and colours that `pillow_pixels` cannot use."""
+    if reason := pillow_pixels.refused(image):
+        raise InputError(f"{path}: {reason}", advice="convert the image first")
 
 
 def has_several(image: Image.Image) -> bool:
     """Return whether a file holds more pictures than the one that is read.
 
-    Previews and masks do not count; MPO is a telephone's JPEG with such.
+    MPO is a telephone's JPEG with previews and masks, which do not count. Those of a TIFF:
+    `tiff_pages.beside`.
     """
-    if image.format == "MPO":
+    if image.format in ("MPO", "TIFF"):
         return False
     if image.format == "GIF":
         return bool(getattr(image, "is_animated", False))  # n_frames would read all of it
-    if image.format != "TIFF":
-        return int(getattr(image, "n_frames", 1)) > 1
-    try:
-        with suppress(EOFError):  # counting a million of them takes minutes
-            for page in range(1, _PAGES):
-                image.seek(page)
-                if not int(getattr(image, "tag_v2", {}).get(_KIND, 0)) & _NO_PAGE:
-                    return True
-        return False
-    finally:
-        image.seek(0)
+    return int(getattr(image, "n_frames", 1)) > 1

@@ -31,6 +31,8 @@ FILM_GROWTH_BYTES = 100
 _UNKNOWN = 8 << 30
 """Memory of a machine that does not state it, bytes."""
 _CGROUPS = Path("/sys/fs/cgroup")
+_STATM = Path("/proc/self/statm")
+_OWN_GROUPS = Path("/proc/self/cgroup")
 
 _chosen: ContextVar[tuple[int | None, int]] = ContextVar("snellen_limit", default=(None, 4))
 
@@ -119,11 +121,19 @@ def memory() -> int:
     return max(1, min(found))
 
 
+def resident() -> int | None:
+    """Return the bytes of memory that this process has at the moment; None: nobody says."""
+    with suppress(OSError, ValueError, AttributeError):
+        pages = int(_STATM.read_bytes().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
 def _limit_files() -> Iterator[Path]:
     """Yield the files with the memory limits of this process's cgroup, and of those around it."""
     lines = []
     with suppress(OSError):
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = _OWN_GROUPS.read_text().splitlines()
     for line in lines:
         _, controllers, group = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):

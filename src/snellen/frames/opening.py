@@ -22,6 +22,7 @@ from snellen.errors import InputError
 from snellen.frames import transfer
 from snellen.frames.remote import Remote
 from snellen.frames.transfer import RemoteFile, RemoteFilm
+from snellen.frames.waiting import waiting
 
 _PATIENCE_MS = 100
 """Milliseconds of a wait after which Python looks for signals."""
@@ -94,6 +95,8 @@ class FFmpegFile:
         As of `InputFile`.
     read : callable
         Returns up to so many bytes.
+    first : object
+        What is compared, whether the file has changed.
 
     Raises
     ------
@@ -107,7 +110,7 @@ class FFmpegFile:
             self.name = file.name
             self._descriptor = os.dup(file.fileno())
         self.read = partial(os.read, self._descriptor)
-        self._state = self._size_and_time()
+        self.first: object = self._size_and_time()
 
     def seek(self, offset: int, whence: int = 0) -> int:
         """Move to `offset`; return the place, or a negative error number.
@@ -128,7 +131,7 @@ class FFmpegFile:
     @property
     def changed(self) -> bool:
         """Whether somebody has written into the file since it was opened."""
-        return self._descriptor >= 0 and self._size_and_time() != self._state
+        return self._descriptor >= 0 and self._size_and_time() != self.first
 
     def check(self) -> None:
         """Do nothing: FFmpeg reports all errors of a file, unlike those of an address."""
@@ -159,8 +162,15 @@ def raw(path: Path) -> InputFile | RemoteFile:
 
 
 def for_ffmpeg(path: Path) -> FFmpegFile | RemoteFilm:
-    """Open a file, or an address, for FFmpeg; as `raw`."""
-    return RemoteFilm(path) if isinstance(path, Remote) else FFmpegFile(path)
+    """Open a file, or an address, for FFmpeg; as `raw`.
+
+    It counts as changed, too, if it is not what it was when the run first opened it.
+    """
+    from snellen.frames import protection  # imports NumPy, which --help does not need
+
+    file = RemoteFilm(path) if isinstance(path, Remote) else FFmpegFile(path)
+    file.first = protection.first_state(path, file.first)
+    return file
 
 
 def opened(path: Path, limit: int) -> BinaryIO:
@@ -260,7 +270,7 @@ def _opened(path: Path) -> tuple[int, bool]:
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not stat.S_ISREG(kind) and hasattr(select, "poll"):
-            _wait(descriptor)
+            _wait(descriptor, path)
             os.set_blocking(descriptor, True)
     except BaseException:
         os.close(descriptor)
@@ -268,12 +278,15 @@ def _opened(path: Path) -> tuple[int, bool]:
     return descriptor, stat.S_ISREG(kind)
 
 
-def _wait(descriptor: int) -> None:
+def _wait(descriptor: int, path: Path) -> None:
     """Wait until there is something to read, or its writer has gone; signals end the wait."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    while not poll.poll(_PATIENCE_MS):
-        pass
+    if poll.poll(_PATIENCE_MS):
+        return
+    with waiting(path, "its writer"):
+        while not poll.poll(_PATIENCE_MS):
+            pass
 
 
 def _all(file: InputFile, path: Path, limit: int) -> bytes:
@@ -283,7 +296,7 @@ def _all(file: InputFile, path: Path, limit: int) -> bytes:
     size = 0
     while True:
         if not file.regular and hasattr(select, "poll"):
-            _wait(file.fileno())
+            _wait(file.fileno(), path)
         part = file.read(min(_PIECE, limit + 1 - size))
         if not part:
             return b"".join(parts)

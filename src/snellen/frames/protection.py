@@ -120,6 +120,8 @@ class Run:
     """Files that have got their names, and these."""
     listings: dict[Path, list[str]] = field(default_factory=dict)
     """Hidden files of earlier runs in each folder, as the run found them."""
+    states: dict[str, object] = field(default_factory=dict)
+    """What each input that is a film was when the run first opened it, by its place."""
     warn: Warn | None = None
     """Receives what users should know of outputs."""
     naming: Naming | None = None
@@ -152,7 +154,13 @@ def protected(
     keys = _INPUTS.add(files)
     try:
         token = _RUN.set(
-            Run(outer.outputs, outer.listings, warn or outer.warn, naming or outer.naming)
+            Run(
+                outer.outputs,
+                outer.listings,
+                outer.states,
+                warn or outer.warn,
+                naming or outer.naming,
+            )
         )
         try:
             yield
@@ -170,6 +178,13 @@ def current() -> Run:
 def is_input(file: File) -> bool:
     """Return whether a file is being read, by whatever name."""
     return _INPUTS.at(file) is not None
+
+
+def first_state(file: Path, state: object) -> object:
+    """Return what an input was when the current run first opened it: `state`, if that is now."""
+    if not isinstance(file, Remote) and not is_input(file):
+        return state  # it may be made anew, as an excerpt is
+    return current().states.setdefault(place(file), state)
 
 
 def refusal(target: Path) -> str | None:

@@ -19,8 +19,9 @@ from snellen.frames import damage
 from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.image_file import opened_image
+from snellen.frames.kinds import is_image
 from snellen.frames.opening import is_address, missing
-from snellen.frames.still_formats import WRITTEN
+from snellen.frames.still_formats import READ_ONLY, WRITTEN
 
 Float32 = npt.NDArray[np.float32]
 
@@ -45,7 +46,8 @@ def pictures(folder: str | Path) -> list[Path]:
     found = sorted(
         path
         for path in folder.iterdir()
-        if path.is_file() and path.suffix.lower() in WRITTEN and not path.name.startswith(".")
+        if path.is_file() and not path.name.startswith(".")
+        if is_image(path) and path.suffix.lower() not in READ_ONLY
     )
     if not found:
         raise InputError(

@@ -14,7 +14,9 @@ from snellen import process
 from snellen.errors import InputError
 from snellen.frames import limits, tiff
 from snellen.frames.image_file import size_of
+from snellen.frames.still_formats import DNG
 from snellen.frames.still_metadata import XMP, stripped, upright
+from snellen.frames.still_origin import origin_of
 from snellen.frames.still_value import Header, Still
 
 _TURNED = (5, 6)
@@ -56,20 +58,24 @@ def read(path: Path, file: BinaryIO, said: list[str]) -> Still:
         )
     if pixels.ndim == 3 and pixels.shape[2] == 1:  # of a camera without colours
         pixels = pixels[..., 0]
-    block, damage, xmp = _metadata(file)
+    block, damage, xmp, orientation = _metadata(file)
     note = "it is developed: sRGB, with the camera's white balance, without corrections of the lens"
     harm = tuple(dict.fromkeys(said))
-    return Still(pixels=pixels, exif=block, damage=(*harm, *damage), xmp=xmp, notes=(note,))
+    return Still(
+        pixels=pixels, exif=block, damage=(*harm, *damage), xmp=xmp, notes=(note,),
+        origin=origin_of(pixels, orientation),
+    )  # fmt: skip
 
 
-def _metadata(file: BinaryIO) -> tuple[bytes | None, tuple[str, ...], bytes | None]:
-    """Return the EXIF block, what is wrong with it, and the XMP packet."""
+def _metadata(file: BinaryIO) -> tuple[bytes | None, tuple[str, ...], bytes | None, int]:
+    """Return the EXIF block, what is wrong with it, the XMP packet, and the orientation."""
     exif = tiff.exif_of(file)
     xmp: Any = exif.get(XMP)
+    orientation = exif.get(tiff.ORIENTATION, 1)
     for tag in set(exif) - _KEPT:
         del exif[tag]
     block, _, damage = stripped(exif)
-    return block, damage, upright(xmp) if isinstance(xmp, bytes) else None
+    return block, damage, upright(xmp) if isinstance(xmp, bytes) else None, orientation
 
 
 def header(path: Path, file: BinaryIO) -> Header:
@@ -114,10 +120,7 @@ def _package(path: Path) -> Any:
     try:
         import rawpy
     except ImportError as error:
-        raise InputError(
-            f"{path}: DNG is read by the package rawpy, which is not installed",
-            advice='pip install "snellen[stills]"',
-        ) from error
+        raise DNG.missing(path) from error
     return rawpy
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     _Path = type(Path())
 
-EXTRAS = {"http": "cluster", "https": "cluster", "s3": "s3", "gs": "gcs"}
+EXTRAS = {"http": "urls", "https": "urls", "s3": "s3", "gs": "gcs"}
 """Schemes that are allowed, and the extra that each needs."""
 _CHAIN = re.compile(r"([A-Za-z0-9+.-]+)::.*://")
 """fsspec's way of opening one address through another."""
@@ -155,6 +155,12 @@ def typed(text: str) -> Path:
     if scheme not in STORES:
         text = quote(text, safe=punctuation)  # letters and spaces that no request may have
     return Remote(f"{scheme}{text[len(scheme) :]}")
+
+
+def check_local(path: Path, parameter: str | None = None) -> None:
+    """Refuse (InputError) an address where only a file can be."""
+    if isinstance(path, Remote):
+        raise InputError(f"{path} is an address; expected the name of a file", parameter=parameter)
 
 
 def _host(text: str) -> str | None:

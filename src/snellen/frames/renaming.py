@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from snellen.errors import OutputError
+from snellen.frames.existing import AppearedError
 
 _RIGHTS = 0o777
 """Permissions that pass from a file to the one that replaces it."""
@@ -36,7 +36,7 @@ def rename(temporary: Path, target: Path, overwrite: bool) -> None:
     if overwrite:
         temporary.replace(target)
         return
-    exists = OutputError(f"{target} has come to exist meanwhile", advice="it stays as it is")
+    exists = AppearedError(f"{target} has come to exist meanwhile", advice="it stays as it is")
     try:
         os.link(temporary, target)
         temporary.unlink()

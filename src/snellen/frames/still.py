@@ -1,11 +1,12 @@
 """Image files ⇄ arrays: bit depth, colour profile, EXIF and other metadata are preserved.
 
 Pillow reads and writes most files (`still_pillow`, `still_write`). What it does not support, others
-read: 16-bit and float colour (`still_tiff`, and FFmpeg for PNG), HEIC (`heic`) and DNG (`raw`).
+read: TIFF of other samples than 8 bits (`still_tiff`), deep PNG (FFmpeg), HEIC, DNG (`raw`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO
@@ -13,7 +14,7 @@ from typing import BinaryIO
 from snellen.frames import heic, raw, still_pillow, still_tiff, tiff_pages
 from snellen.frames.image_file import opened_file
 from snellen.frames.still_formats import EITHER, READ_ONLY, SUFFIXES, WRITTEN
-from snellen.frames.still_value import Header, Still
+from snellen.frames.still_value import SEVERAL, Header, Still
 from snellen.frames.still_write import check, losses, write, write_pages
 from snellen.frames.tiff_pages import Page
 
@@ -22,6 +23,7 @@ __all__ = [
     "losses", "pages", "read", "read_page", "write", "write_pages",
 ]  # fmt: skip
 
+_OF_TIFF = (still_tiff, still_pillow)
 _READERS = (heic, raw, still_tiff)
 """Those before Pillow: each has `is_taken`, `read` and `header`."""
 
@@ -32,11 +34,12 @@ def read(path: Path) -> Still:
     Raises
     ------
     InputError
-        The file is missing, damaged or no image, or has colours other than grey, RGB and CMYK.
+        The file is missing, damaged or no image, or has samples of a kind that cannot be used.
     """
     with opened_file(path) as (file, said):
-        still: Still = _reader(file).read(path, file, said)
-        return still
+        reader = _reader(file)
+        still: Still = reader.read(path, file, said)
+        return _with_others(still, file, SEVERAL) if reader in _OF_TIFF else still
 
 
 def pages(path: Path) -> tuple[Page, ...]:
@@ -55,11 +58,8 @@ def read_page(path: Path, page: Page) -> Still:
     """
     with opened_file(path) as (file, said):
         ours = still_tiff.is_taken(file, page)
-        return (
-            still_tiff.read(path, file, said, page)
-            if ours
-            else (still_pillow.read(path, file, said, page))
-        )
+        still = (still_tiff if ours else still_pillow).read(path, file, said, page)
+        return _with_others(still, file) if tiff_pages.is_first(file, page) else still
 
 
 def header(path: Path) -> Header:
@@ -73,6 +73,24 @@ def header(path: Path) -> Header:
     with opened_file(path) as (file, _):
         found: Header = _reader(file).header(path, file)
         return found
+
+
+def _with_others(still: Still, file: BinaryIO, several: str = "") -> Still:
+    """Return a picture of a TIFF file, which says what the file holds beside its pages.
+
+    Parameters
+    ----------
+    still : Still
+    file : BinaryIO
+        A TIFF file, or another one, which says nothing.
+    several : str
+        What is said of further pages.
+    """
+    pages, masks, previews = tiff_pages.beside(file)
+    lost = [several] * (pages > 1 and bool(several))
+    lost += ["it holds a mask beside its picture, which is left out"] * bool(masks)
+    notes = ["it holds its picture smaller, too, which is left out"] * bool(previews)
+    return replace(still, lost=(*lost, *still.lost), notes=(*still.notes, *notes))
 
 
 def _reader(file: BinaryIO) -> ModuleType:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from snellen.errors import InputError
 
 TIFF = "TIFF"
 
@@ -53,10 +57,43 @@ FORMATS = {
 """By suffix, lower case."""
 WRITTEN = tuple(FORMATS)
 """Suffixes of images that are written."""
-READ_ONLY = (".heic", ".heif", ".dng", ".jxl")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads files of a format, and may be missing."""
+
+    format: str
+    package: str
+    """What it is called in messages."""
+    modules: tuple[str, ...]
+    """Names of its modules, any of which will do."""
+    advice: str = 'pip install "snellen[stills]"'
+
+    def is_there(self) -> bool:
+        """Return whether it is installed."""
+        return any(find_spec(module) is not None for module in self.modules)
+
+    def missing(self, path: Path) -> InputError:
+        """Return the error that says that it is not installed."""
+        return InputError(f"{path}: {self.said()}", advice=self.advice)
+
+    def said(self) -> str:
+        """Return the sentence that it is not installed."""
+        return f"{self.format} is read by {self.package}, which is not installed"
+
+
+HEIC = Reader("HEIC", "the package pi-heif", ("pi_heif",))
+DNG = Reader("DNG", "the package rawpy", ("rawpy",))
+JPEG_XL = Reader(
+    "JPEG XL", "a plug-in of Pillow (pillow_jxl or jxlpy)", ("pillow_jxl", "jxlpy"),
+    "convert the image first",
+)  # fmt: skip
+"""The plug-ins are no dependency of ours: the first is GPL."""
+READ_ONLY = {".heic": HEIC, ".heif": HEIC, ".dng": DNG, ".jxl": JPEG_XL}
 """Suffixes of images that are read only; results of them become .png."""
 SUFFIXES = (*WRITTEN, *READ_ONLY)
-"""Suffixes of images. Files with any other suffix are taken for videos, but `EITHER`."""
+"""Suffixes of images. What a file is, its content says first: see kinds.py."""
 EITHER = (".gif", ".apng")
 """Suffixes of what is a film where a film is wanted, and a picture where a picture is."""
 

@@ -7,25 +7,26 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from PIL import ExifTags, Image, ImageCms
+from PIL import ExifTags, Image
 
 from snellen.errors import InputError
-from snellen.frames import boxes, damage, deep
+from snellen.frames import attached, boxes, damage, deep
 from snellen.frames.image_file import (
     check_header,
     check_kind,
     has_several,
     pillow_image,
 )
+from snellen.frames.pillow_pixels import Samples, samples
 from snellen.frames.still_metadata import gathered
-from snellen.frames.still_value import TRANSPOSING, Array, Header, Still, oriented, widened
+from snellen.frames.still_origin import TRANSPOSING, origin_of
+from snellen.frames.still_value import SEVERAL, Header, Still, oriented, widened
 from snellen.frames.tiff_pages import FirstPage, Page
 
 _END = b"\xff\xd9"
 """JPEG's marker EOI."""
 _BEHIND_THE_FIRST = np.s_[20:], np.s_[:20, 20:]
 """Pixels that the first unit of a JPEG (16 × 16) does not reach: without data they are flat."""
-_RELATIVE = ImageCms.Intent.RELATIVE_COLORIMETRIC
 
 
 class _Kind(NamedTuple):
@@ -37,6 +38,8 @@ class _Kind(NamedTuple):
     """Bits of a sample in formats of which Pillow tells only whether they are many, else 8."""
     several: bool
     """Whether there are more pictures."""
+    turned: int
+    """EXIF orientation of a TIFF, which Pillow applies where it loads the pixels; 0: of others."""
 
 
 def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) -> Still:
@@ -45,7 +48,10 @@ def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) 
     with pillow_image(path, view) as image:
         check_kind(path, image)
         several = page is None and has_several(image)
-        kind = _Kind(_raw(image), _bits(image, file), several)
+        turned = getattr(image, "tag_v2", {}).get(ExifTags.Base.Orientation, 1)
+        kind = _Kind(
+            _raw(image), _bits(image, file), several, turned if image.format == "TIFF" else 0
+        )
         return _read(path, _loaded(path, image, file), file, said, kind)
 
 
@@ -94,30 +100,31 @@ def _bits(image: Image.Image, file: BinaryIO) -> int:
 def _read(path: Path, image: Image.Image, file: BinaryIO, said: list[str], kind: _Kind) -> Still:
     bits, lost = kind.bits, [*_reduced(image, kind)]
     if kind.several:
-        lost.append("it holds several pictures: the first one is taken")
+        lost.append(SEVERAL)
     foreign = boxes.jpeg2000_metadata(file) if image.format == "JPEG2000" else {}
     for name in ("exif", "xmp"):
         if name in foreign:
             image.info.setdefault(name, foreign[name])
     about = gathered(image)
+    lost += _left_out(image, file, about.xmp or b"")
     profile = image.info.get("icc_profile") or foreign.get("icc")
     alpha = image.mode == "RGBA" or "transparency" in image.info
+    grey_alpha = False
     if _has_16_bit_colour(image, kind):
         file.seek(0)
         pixels = deep.decode(file.read(), str(image.format), alpha)
         if image.format == "JPEG2000":
             pixels = widened(pixels, bits)
-    elif image.mode == "CMYK":
-        pixels, how = _from_cmyk(image, profile)
-        profile = None
-        lost.append(how)
     else:
-        pixels = _pixels(path, image)
+        pixels, grey_alpha, converted, gone = _samples(path, image, profile)
+        profile = None if converted else profile
+        lost += gone
         if image.format == "JPEG2000" and pixels.dtype == np.uint16:
             pixels = widened(pixels, bits)
+    pixels = oriented(pixels, about.orientation)
     return Still(
-        pixels=oriented(pixels, about.orientation),
-        grey_alpha=image.mode == "LA" or (image.mode in ("L", "1") and alpha),
+        pixels=pixels,
+        grey_alpha=grey_alpha,
         profile=profile,
         exif=about.exif,
         dpi=image.info.get("dpi"),
@@ -127,7 +134,23 @@ def _read(path: Path, image: Image.Image, file: BinaryIO, said: list[str], kind:
         texts=about.texts,
         compression=image.info.get("compression") if image.format == "TIFF" else None,
         lost=(*lost, *about.lost),
+        origin=origin_of(pixels, kind.turned or about.orientation),
     )
+
+
+def _left_out(image: Image.Image, file: BinaryIO, xmp: bytes) -> list[str]:
+    """Return a sentence about each thing of a file that is no part of its picture."""
+    if image.format in ("JPEG", "MPO"):
+        return attached.of_jpeg(file, image, xmp)
+    return attached.of_boxes(file) if str(image.format).upper() in ("AVIF", "JXL") else []
+
+
+def _samples(path: Path, image: Image.Image, profile: bytes | None) -> Samples:
+    """Return the samples of a picture (InputError: they cannot be used)."""
+    try:
+        return samples(image, profile)
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", advice=error.advice) from error
 
 
 def _has_16_bit_colour(image: Image.Image, kind: _Kind) -> bool:
@@ -153,55 +176,3 @@ def _reduced(image: Image.Image, kind: _Kind) -> list[str]:
     if image.mode == "CMYK" and ";16" in str(kind.raw):
         return ["its 16 bits a sample are read as 8"]
     return []
-
-
-def _from_cmyk(image: Image.Image, profile: bytes | None) -> tuple[Array, str]:
-    """Return CMYK as sRGB, by its profile where it has one, and a sentence about it."""
-    if profile:
-        try:
-            source = ImageCms.ImageCmsProfile(BytesIO(profile))
-            converted = ImageCms.profileToProfile(
-                image, source, ImageCms.createProfile("sRGB"), _RELATIVE, "RGB",
-                flags=ImageCms.Flags.BLACKPOINTCOMPENSATION,
-            )  # fmt: skip
-            assert converted is not None
-            name = ImageCms.getProfileDescription(source).strip()
-            return np.asarray(converted), f"its CMYK is converted to sRGB, by its profile {name}"
-        except (ImageCms.PyCMSError, ImportError, OSError, ValueError):
-            why = "since its profile cannot be used"
-    else:
-        why = "since it has none"
-    return np.asarray(
-        image.convert("RGB")
-    ), f"its CMYK is converted to RGB without a profile, {why}"
-
-
-def _pixels(path: Path, image: Image.Image) -> Array:
-    """Return the pixels as Pillow reads them, palettes and transparency resolved."""
-    mode = image.mode
-    if mode in ("1", "L", "RGB") and "transparency" in image.info:
-        return np.asarray(image.convert("RGBA"))
-    if mode in ("L", "RGB", "RGBA") or mode.startswith("I;16"):
-        pixels = np.asarray(image)
-        return _grey16(pixels, image) if mode.startswith("I") else pixels
-    if mode == "F":
-        return np.asarray(image, np.float32)
-    if mode == "I":
-        pixels = np.asarray(image)
-        if pixels.min() < 0:
-            raise InputError(f"{path}: got negative samples; expected 8 or 16 bit, or float32")
-        return pixels.astype(np.uint16)
-    if mode == "1":
-        return np.asarray(image.convert("L"))
-    alpha = mode != "P" or "transparency" in image.info  # the other modes here are LA and PA
-    return np.asarray(image.convert("RGBA" if alpha else "RGB"))
-
-
-def _grey16(pixels: Array, image: Image.Image) -> Array:
-    """Return 16-bit grey; RGBA if the file declares one value transparent (PNG's tRNS chunk)."""
-    grey = pixels.astype(np.uint16)
-    transparent = image.info.get("transparency")
-    if transparent is None:
-        return grey
-    alpha = np.where(grey == transparent, 0, 0xFFFF).astype(np.uint16)
-    return np.stack([grey, grey, grey, alpha], axis=-1)

@@ -1,29 +1,35 @@
-"""TIFF files with 16-bit or float colour, which Pillow does not read."""
+"""TIFF files whose samples Pillow does not read as they are: deep colour, extra samples, L*a*b*."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from snellen.errors import InputError
 from snellen.frames import damage, limits, tiff
 from snellen.frames.image_file import size_of
 from snellen.frames.still_metadata import XMP, iptc_of, stripped, upright
-from snellen.frames.still_value import TRANSPOSING, Array, Header, Still, oriented
+from snellen.frames.still_origin import TRANSPOSING, origin_of
+from snellen.frames.still_value import Header, Still, oriented
+from snellen.frames.tiff_colours import shown
+from snellen.frames.tiff_kinds import kind_of
 from snellen.frames.tiff_pages import Page
 
 _PACKED, _SLACK = 1 << 14, 1 << 16
 """As of `image_file`: most pixels in a byte, and pixels that are not worth a check."""
-_PREMULTIPLIED, _UNSPECIFIED = 1, 0
 
 
 def is_taken(file: BinaryIO, page: Page | None = None) -> bool:
     """Return whether a file, or a page of it, is one of these."""
     tags = tiff.directory(file, None if page is None else page.offset)
-    return tags is not None and tiff.is_ours(tags)
+    if tags is None:
+        return False
+    try:
+        return kind_of(tags).is_ours
+    except Exception:  # of tags that are wrong, which Pillow will say
+        return False
 
 
 def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) -> Still:
@@ -33,29 +39,28 @@ def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) 
     samples = tiff.read(file, about)
     exif = tiff.exif_of(file, at)
     xmp: Any = tags.get(XMP)
-    profile, compression = tags.get(tiff.PROFILE), about.compression
+    profile: Any = tags.get(tiff.PROFILE)
+    profile = profile if isinstance(profile, bytes) else None
     iptc = iptc_of(exif)
     block, orientation, lost = stripped(exif)
     found = damage.tiff(file, tags, about.width, about.height)
-    reduced = about.dtype.kind == "f" and about.dtype.itemsize == 8
+    try:
+        meant = shown(samples, about.kind, profile, tags.get(tiff.WHITE_POINT))
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", advice=error.advice) from error
+    pixels = oriented(meant.pixels, orientation)
     return Still(
-        pixels=oriented(_pixels(path, samples, about), orientation),
-        grey_alpha=about.samples == 2 and about.extra != _UNSPECIFIED,
-        profile=profile if isinstance(profile, bytes) else None,
+        pixels=pixels,
+        grey_alpha=meant.grey_alpha,
+        profile=None if meant.srgb else profile,
         exif=block,
         dpi=_dpi(tags),
         damage=(*damage.listed(said), *found, *lost),
         xmp=upright(xmp) if isinstance(xmp, bytes) else None,
         iptc=iptc,
-        compression=compression,
-        lost=(
-            *(["its floats of 64 bits are read as 32"] if reduced else []),
-            *(
-                ["it holds several pictures: the first one is taken"]
-                if tags.next and page is None
-                else []
-            ),
-        ),
+        compression=about.compression,
+        origin=origin_of(pixels, orientation),
+        lost=meant.lost,
     )
 
 
@@ -76,7 +81,8 @@ def _opened(
     assert tags is not None
     about = tiff.layout(tags)
     limits.check_size(path, about.width, about.height)
-    most = 1 if about.compression == "raw" else _PACKED
+    pixel = about.bits * about.kind.samples
+    most = max(1, 8 // pixel) if about.compression == "raw" else _PACKED
     limits.check_plausible(path, about.width, about.height, size_of(file), most, _SLACK)
     return tags, about
 
@@ -86,31 +92,3 @@ def _dpi(tags: ImageFileDirectory_v2) -> tuple[float, float] | None:
     x, y = tags.get(tiff.X_RESOLUTION), tags.get(tiff.Y_RESOLUTION)
     factor = {2: 1.0, 3: 2.54}.get(tags.get(tiff.UNIT, 2))
     return (float(x) * factor, float(y) * factor) if x and y and factor else None
-
-
-def _pixels(path: Path, samples: Array, about: tiff.Layout) -> Array:
-    """Return samples as `Still` has them."""
-    if about.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            samples = samples.astype(np.float32, copy=False)
-        if about.samples in (2, 4) and about.extra != _UNSPECIFIED:
-            raise InputError(f"{path}: got float samples with transparency; expected none")
-    if about.inverted and about.dtype.kind == "u":
-        samples[..., 0] = 65535 - samples[..., 0]
-    if about.samples == 1:
-        return samples[..., 0]
-    if about.extra == _UNSPECIFIED and about.samples in (2, 4):
-        samples = samples[..., :-1]
-        return samples[..., 0] if about.samples == 2 else samples
-    if about.extra == _PREMULTIPLIED and about.samples in (2, 4):
-        samples = _straight(samples)
-    return samples[..., [0, 0, 0, 1]] if about.samples == 2 else samples
-
-
-def _straight(samples: Array) -> Array:
-    """Return uint16 samples that are not multiplied by alpha, the last one."""
-    alpha = samples[..., -1:].astype(np.float32)
-    colour = samples[..., :-1] * (np.float32(65535) / np.maximum(alpha, 1))
-    out = samples.copy()
-    out[..., :-1] = np.minimum(np.rint(colour), 65535)
-    return out

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.frames.still_origin import COLUMNS_FLIPPED, ROWS_FLIPPED, TRANSPOSING, Origin
+
 Array = npt.NDArray[Any]
 
 
@@ -40,6 +42,8 @@ class Still:
     """A sentence about each thing of the file that these values do not hold."""
     notes: tuple[str, ...] = ()
     """What else must be known of how the file was read, where nothing is lost."""
+    origin: Origin | None = None
+    """The picture of which EXIF and XMP speak; None: these pixels."""
 
     @property
     def is_deep_colour(self) -> bool:
@@ -60,17 +64,17 @@ class Header:
     """Whether samples are floats."""
 
 
-TRANSPOSING = (5, 6, 7, 8)
-"""EXIF orientations that exchange rows and columns."""
+SEVERAL = "it holds several pictures: the first one is taken"
+"""What is said of a file of which the others are lost."""
 
 
 def oriented(pixels: Array, orientation: int) -> Array:
     """Apply an EXIF orientation, 1 … 8 (TIFF 6.0, tag 274)."""
     if orientation in TRANSPOSING:
         pixels = pixels.swapaxes(0, 1)
-    if orientation in (3, 4, 7, 8):
+    if orientation in ROWS_FLIPPED:
         pixels = pixels[::-1]
-    if orientation in (2, 3, 6, 7):
+    if orientation in COLUMNS_FLIPPED:
         pixels = pixels[:, ::-1]
     return np.ascontiguousarray(pixels)
 

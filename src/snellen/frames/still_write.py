@@ -14,9 +14,10 @@ import numpy as np
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.frames import atomic, png, tiff, tiff_write
+from snellen.frames import atomic, exif_places, png, tiff, tiff_write, xmp
 from snellen.frames.still_formats import EITHER, FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
 from snellen.frames.still_metadata import png_info, segment
+from snellen.frames.still_origin import Mapping
 from snellen.frames.still_value import Array, Still
 
 
@@ -51,6 +52,7 @@ def write(
         The disk is full or not writable, or the file exists and `overwrite` is False.
     """
     check(path, still)
+    still = _described(still)
     format = FORMATS[path.suffix.lower()]
     if still.pixels.dtype == np.uint16 and not format.deep:
         still = replace(still, pixels=_eight_bits(still.pixels))
@@ -89,7 +91,20 @@ def write_pages(path: Path, stills: Iterable[Still], count: int, overwrite: bool
         behind: int | None = None
         for still in stills:
             big = count * still.pixels.nbytes > tiff_write.BIG if big is None else big
-            behind = _save_tiff(file, still, big, behind)
+            behind = _save_tiff(file, _described(still), big, behind)
+
+
+def _described(still: Still) -> Still:
+    """Return a picture whose EXIF and XMP speak of its pixels, not of those of its file."""
+    if still.origin is None or not (still.exif or still.xmp):
+        return still
+    mapping = Mapping(still.origin, still.pixels.shape[1], still.pixels.shape[0])
+    return replace(
+        still,
+        exif=still.exif and exif_places.mended(still.exif, mapping),
+        xmp=still.xmp and xmp.mended(still.xmp, mapping),
+        origin=None,
+    )
 
 
 def check(path: Path, still: Still) -> None:

@@ -6,8 +6,10 @@ import errno
 from pathlib import Path
 
 from snellen.errors import InputError
+from snellen.frames.failures import causes, is_passing, reason
 from snellen.frames.remote import Remote
-from snellen.frames.transfer import causes, is_passing, reason, system, tried
+from snellen.frames.transfer import system, tried
+from snellen.frames.waiting import waiting
 
 
 def is_there(path: Remote) -> bool:
@@ -18,7 +20,7 @@ def is_there(path: Remote) -> bool:
     InputError
         There is no answer.
     """
-    return tried(path, lambda: _exists(path), "reached")
+    return tried(path, lambda: _exists(path), "answer", "reached")
 
 
 def _exists(path: Remote) -> bool:
@@ -36,10 +38,14 @@ def check_bucket(path: Remote) -> None:
     store = system(path)
     bucket = path.url.partition("://")[2].partition("/")[0]
     try:
-        store.info(bucket)
-    except FileNotFoundError:
-        if not store.exists(bucket):  # s3fs 2025.3 says so of an empty one, too
-            raise InputError(f"{path}: there is no bucket {bucket}") from None
+        with waiting(path, "the store to answer"):
+            try:
+                store.info(bucket)
+            except FileNotFoundError:
+                if not store.exists(bucket):  # s3fs 2025.3 says so of an empty one, too
+                    raise InputError(f"{path}: there is no bucket {bucket}") from None
+    except InputError:
+        raise
     except Exception as error:
         if is_passing(error) or _says(error, "NoCredentialsError", "ParamValidationError"):
             raise InputError(f"{path} cannot be written: {reason(path, error)}") from None
@@ -54,24 +60,31 @@ def upload(file: Path, path: Remote, overwrite: bool) -> None:
     OSError, InputError
         It cannot be written, or something is there without `overwrite`.
     """
-    store = system(path)
-    store.invalidate_cache()
     try:
-        if not overwrite and _exists(path):
-            raise FileExistsError
-        try:
-            store.put_file(str(file), path.url, mode="overwrite" if overwrite else "create")
-        except Exception as error:
-            if overwrite or not _says(error, "NotImplemented"):  # by stores like Amazon's
-                raise
-            store.put_file(str(file), path.url)
-        written = store.info(path.url).get("size")
+        with waiting(path, "the store to take it"):
+            written = _put(file, path, overwrite)
     except Exception as error:
         if not overwrite and _says(error, "PreconditionFailed", "FileExistsError"):
             raise FileExistsError(errno.EEXIST, "it has come to exist meanwhile") from None
         raise OSError(errno.EIO, reason(path, error)) from None
     if written != file.stat().st_size:
         raise OSError(errno.EIO, "what is there is not what was sent")
+
+
+def _put(file: Path, path: Remote, overwrite: bool) -> int | None:
+    """Write as `upload`, and return the bytes that are there; errors are those of the libraries."""
+    store = system(path)
+    store.invalidate_cache()
+    if not overwrite and _exists(path):
+        raise FileExistsError
+    try:
+        store.put_file(str(file), path.url, mode="overwrite" if overwrite else "create")
+    except Exception as error:
+        if overwrite or not _says(error, "NotImplemented"):  # by stores like Amazon's
+            raise
+        store.put_file(str(file), path.url)
+    written: int | None = store.info(path.url).get("size")
+    return written
 
 
 def _says(error: Exception, *words: str) -> bool:

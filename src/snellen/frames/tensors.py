@@ -11,8 +11,11 @@ import numpy.typing as npt
 
 from snellen.errors import InputError, ModelError
 from snellen.frames.opening import contents
+from snellen.frames.signatures import HEAD, kind_of
 
 MOST = 1 << 29  # bytes of a file; ours have at most 5 MB
+MOST_HEADER, MOST_TENSORS = 1 << 20, 100
+"""Bytes of a header, and arrays of a file; ours have 3,000 and 9. More would only take time."""
 
 
 def read(path: Path) -> tuple[dict[str, str], dict[str, npt.NDArray[np.generic]]]:
@@ -30,10 +33,15 @@ def read(path: Path) -> tuple[dict[str, str], dict[str, npt.NDArray[np.generic]]
         data = contents(path, MOST)
     except InputError as error:
         raise ModelError(error.message, parameter="model", advice=error.advice) from error
+    found = kind_of(data[:HEAD])
+    if found.name and data[8:9] != b"{":
+        raise ModelError(
+            f"{path} is {found.name}; expected a model (a .safetensors file)", parameter="model"
+        )
     try:
+        header = _header(data)
         arrays: dict[str, npt.NDArray[Any]] = load(data)  # which checks all of it
-        length = int.from_bytes(data[:8], "little")
-        strings = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+        strings = header.get("__metadata__") or {}
         for array in arrays.values():
             array.setflags(write=False)
         return dict(strings), arrays
@@ -41,3 +49,16 @@ def read(path: Path) -> tuple[dict[str, str], dict[str, npt.NDArray[np.generic]]
         raise ModelError(f"{path} is damaged or not a safetensors file: {error}") from error
     except Exception as error:  # for example BF16 or F8_E4M3, of many classes
         raise ModelError(f"{path} has a dtype that NumPy does not support: {error}") from error
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    """Return the header of a file (ValueError: it is none, or of too many arrays)."""
+    length = int.from_bytes(data[:8], "little")
+    if length > MOST_HEADER:
+        raise ValueError(f"its header has {length:,} bytes; expected at most {MOST_HEADER:,}")
+    header = json.loads(data[8 : 8 + length])
+    if not isinstance(header, dict):
+        raise ValueError("its header is no object of JSON")
+    if (count := len(header.keys() - {"__metadata__"})) > MOST_TENSORS:
+        raise ValueError(f"it has {count:,} arrays; expected at most {MOST_TENSORS}")
+    return header

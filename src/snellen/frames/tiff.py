@@ -1,4 +1,4 @@
-"""TIFF files that Pillow cannot read, of 16-bit and float colour; see tiff_write.py for the others.
+"""TIFF files whose samples Pillow does not read as they are, or not all of them (tiff_kinds.py).
 
 Pillow reads the directory of tags. Strips and tiles are unpacked by libtiff, each as a small TIFF
 file in memory whose pixels are the bytes (TIFF 6.0; TIFF Technical Note 3 for the predictor of
@@ -18,27 +18,35 @@ from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from snellen.frames import limits
+from snellen.frames.tiff_kinds import (
+    BITS,
+    COMPRESSION,
+    FILL_ORDER,
+    FLOAT,
+    GREY,
+    NAMES,
+    PHOTOMETRIC,
+    SAMPLES,
+    Kind,
+    kind_of,
+    several,
+)
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
-WIDTH, HEIGHT, BITS, COMPRESSION, PHOTOMETRIC, FILL_ORDER = 256, 257, 258, 259, 262, 266
-OFFSETS, SAMPLES, ROWS, COUNTS, X_RESOLUTION, Y_RESOLUTION = 273, 277, 278, 279, 282, 283
-PLANAR, UNIT, PREDICTOR, EXTRA, FORMAT, PROFILE = 284, 296, 317, 338, 339, 34675
+WIDTH, HEIGHT, OFFSETS, ROWS, COUNTS = 256, 257, 273, 278, 279
+X_RESOLUTION, Y_RESOLUTION, UNIT, PREDICTOR, PROFILE = 282, 283, 296, 317, 34675
 TILE_WIDTH, TILE_HEIGHT, TILE_OFFSETS, TILE_COUNTS = 322, 323, 324, 325
-ORIENTATION, DNG_VERSION = 274, 50706
+ORIENTATION, WHITE_POINT, SUB_IFDS, DNG_VERSION = 274, 318, 330, 50706
 
 MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-NAMES = {
-    1: "raw", 5: "tiff_lzw", 8: "tiff_adobe_deflate", 32773: "packbits", 32946: "tiff_deflate",
-    34925: "lzma", 50000: "zstd",
-}  # fmt: skip
-"""Pillow's names of the compressions without loss that are read and written."""
 NUMBERS = {name: number for number, name in NAMES.items()}
 DEFLATE = "tiff_adobe_deflate"
-
-_WHITE_IS_ZERO, GREY, RGB = 0, 1, 2
-UINT, FLOAT = 1, 3
+_REVERSED = np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)[:, ::-1], 1)
+"""Bytes with their bits in the other order, by byte."""
+_BLOCK = 64
+"""Rows of a strip whose samples are taken from bits at once, which takes much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +55,26 @@ class Layout:
 
     width: int
     height: int
-    samples: int
-    """Samples of a pixel."""
+    kind: Kind
+    """What the samples are."""
+    bits: int
+    """Bits of a sample."""
     dtype: np.dtype[Any]
-    """Of a sample, in the file's order of bytes."""
+    """Of a sample, in the file's order of bytes; of samples of other bits than 8, 16, 32 and 64
+    that of the array."""
     part: tuple[int, int]
     """Rows and columns of a strip or tile."""
     tiled: bool
     offsets: tuple[int, ...]
     counts: tuple[int, ...]
-    planar: bool
-    """Whether each sample has strips of its own."""
     compression: str
     predictor: int
-    extra: int | None
-    """Kind of the last of two or four samples: 0 unspecified, 1 premultiplied alpha, 2 alpha."""
-    inverted: bool
-    """Whether 0 is white."""
+
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """Which samples of a pixel are read: colours and alpha."""
+        alpha = self.kind.alpha
+        return (*range(self.kind.colours), *(() if alpha is None else (alpha,)))
 
 
 def directory(file: BinaryIO, at: int | None = None) -> ImageFileDirectory_v2 | None:
@@ -93,19 +104,8 @@ def exif_of(file: BinaryIO, at: int | None = None) -> Image.Exif:
     return exif
 
 
-def is_ours(tags: ImageFileDirectory_v2) -> bool:
-    """Return whether Pillow cannot read the samples, or not all of their bits, and we can."""
-    bits, kind = set(several(tags, BITS, 1)), set(several(tags, FORMAT, UINT))
-    samples = int(tags.get(SAMPLES, 1))
-    if tags.get(PHOTOMETRIC) not in (_WHITE_IS_ZERO, GREY, RGB) or not 1 <= samples <= 4:
-        return False
-    if kind == {FLOAT}:
-        return bits in ({16}, {32}, {64}) and (samples > 1 or bits == {16})
-    return kind == {UINT} and bits == {16} and samples > 1
-
-
 def layout(tags: ImageFileDirectory_v2) -> Layout:
-    """Return how samples are stored.
+    """Return how samples are stored, of a kind that is ours.
 
     Raises
     ------
@@ -113,9 +113,11 @@ def layout(tags: ImageFileDirectory_v2) -> Layout:
         The tags contradict each other, or say what is not supported.
     """
     width, height = int(tags[WIDTH]), int(tags[HEIGHT])
-    samples, bits = int(tags.get(SAMPLES, 1)), several(tags, BITS, 1)[0]
-    kind = "f" if several(tags, FORMAT, UINT)[0] == FLOAT else "u"
+    kind = kind_of(tags)
+    assert kind.bits is not None
+    form = "f" if kind.format == FLOAT else "u"
     order = ">" if tags.prefix == b"MM" else "<"
+    stored = 8 if kind.bits <= 8 else kind.bits if form == "f" else 16
     tiled = TILE_OFFSETS in tags
     if tiled:
         part = int(tags[TILE_HEIGHT]), int(tags[TILE_WIDTH])
@@ -123,73 +125,98 @@ def layout(tags: ImageFileDirectory_v2) -> Layout:
         part = min(int(tags.get(ROWS, height)), height), width
     if min(width, height, *part) < 1:
         raise ValueError(f"a picture of {width}×{height} in parts of {part[1]}×{part[0]}")
-    planar = int(tags.get(PLANAR, 1)) == 2
     offsets = several(tags, TILE_OFFSETS if tiled else OFFSETS)
     counts = several(tags, TILE_COUNTS if tiled else COUNTS)
-    wanted = -(-height // part[0]) * -(-width // part[1]) * (samples if planar else 1)
+    planes = kind.samples if kind.planar else 1
+    wanted = -(-height // part[0]) * -(-width // part[1]) * planes
     if not wanted <= min(len(offsets), len(counts)):
         raise ValueError(f"{min(len(offsets), len(counts))} strips or tiles of {wanted}")
-    compression = int(tags.get(COMPRESSION, 1))
-    if compression not in NAMES or int(tags.get(FILL_ORDER, 1)) != 1:
-        raise ValueError(f"deep colour with compression {compression} is not supported")
-    extra = several(tags, EXTRA) if EXTRA in tags else ()
+    predictor = int(tags.get(PREDICTOR, 1))
+    if predictor not in (1, 2, 3) or (predictor > 1 and kind.bits != stored):
+        raise ValueError(f"predictor {predictor} of samples of {kind.bits} bits")
     return Layout(
-        width, height, samples, np.dtype(f"{order}{kind}{bits // 8}"), part, tiled, offsets,
-        counts, planar, NAMES[compression], int(tags.get(PREDICTOR, 1)),
-        int(extra[-1]) if extra else None, tags.get(PHOTOMETRIC) == _WHITE_IS_ZERO,
+        width, height, kind, kind.bits, np.dtype(f"{order}{form}{stored // 8}"), part, tiled,
+        offsets, counts, NAMES[kind.compression], predictor,
     )  # fmt: skip
 
 
-def several(tags: ImageFileDirectory_v2, tag: int, default: int | None = None) -> tuple[int, ...]:
-    """Return the values of a tag that may have one or several."""
-    value: Any = tags.get(tag, default)
-    return tuple(int(one) for one in value) if isinstance(value, tuple) else (int(value),)
-
-
 def read(file: BinaryIO, about: Layout) -> Array:
-    """Return all samples, (H, W, samples), in this machine's order of bytes.
+    """Return the samples that are wanted, (H, W, samples), in this machine's order of bytes.
+
+    Integers of up to 8 bits are uint8, others uint16, and white stays the greatest value.
 
     Raises
     ------
     ValueError, OSError
         A strip ends early, or cannot be unpacked.
     """
-    out = np.empty((about.height, about.width, about.samples), about.dtype.newbyteorder("="))
-    planes = [out[..., i : i + 1] for i in range(about.samples)] if about.planar else [out]
+    wanted = about.wanted
+    shape = about.height, about.width, len(wanted)
+    out = np.empty(shape, about.dtype.newbyteorder("="))
     rows, columns = about.part
+    planar, count = about.kind.planar, about.kind.samples
     parts = iter(zip(about.offsets, about.counts, strict=False))
-    limits.check_size("a strip or tile", columns, rows)
-    for plane in planes:
+    limits.check_size("a strip or tile", columns * max(1, count // 4), rows)
+    for plane in range(count if planar else 1):
         for top in range(0, about.height, rows):
             for left in range(0, about.width, columns):
+                place = next(parts)
+                if planar and plane not in wanted:
+                    continue
                 # Tiles are whole ones, also at the edges; of strips the last one may be shorter.
                 high = rows if about.tiled else min(rows, about.height - top)
-                piece = _part(file, about, *next(parts), high, plane.shape[2])
-                goal = plane[top : top + rows, left : left + columns]
-                goal[...] = piece[: goal.shape[0], : goal.shape[1]]
-    return out
+                piece = _part(file, about, *place, high, 1 if planar else count)
+                taken = piece if planar else piece[..., list(wanted)]
+                first = wanted.index(plane) if planar else 0
+                goal = out[top : top + rows, left : left + columns, first:]
+                goal = goal[..., :1] if planar else goal
+                goal[...] = taken[: goal.shape[0], : goal.shape[1]]
+    return _full(out, about)
+
+
+def _full(out: Array, about: Layout) -> Array:
+    """Return integers so that white is the greatest value of their type."""
+    most = (1 << about.bits) - 1
+    if out.dtype.kind == "f" or most in (0xFF, 0xFFFF):
+        return out
+    white = int(np.iinfo(out.dtype).max)
+    values = (np.arange(most + 1) * white + most // 2) // most
+    return values.astype(out.dtype)[out]
 
 
 def _part(file: BinaryIO, about: Layout, offset: int, count: int, rows: int, samples: int) -> Array:
     """Return a strip or a tile, (rows, columns, samples)."""
     columns = about.part[1]
-    across = columns * samples * about.dtype.itemsize
+    across = -(-columns * samples * about.bits // 8)
     file.seek(offset)
     data = file.read(min(count, 2 * rows * across + (1 << 16)))
     if about.compression == "raw":
         if len(data) < rows * across:
             raise ValueError("a strip or tile ends early")
         flat = np.frombuffer(data, np.uint8, rows * across).reshape(rows, across)
+        flat = _REVERSED[flat, 0] if about.kind.reversed else flat
     else:
-        flat = unpacked(data, about.compression, rows, across)
+        flat = unpacked(data, about.compression, rows, across, about.kind.reversed)
     if about.predictor == 3:
         return _summed_floats(flat, about.dtype, samples).reshape(rows, columns, samples)
+    if about.bits != 8 * about.dtype.itemsize:
+        return _from_bits(flat, about, columns * samples).reshape(rows, columns, samples)
     piece = np.ascontiguousarray(flat).view(about.dtype).reshape(rows, columns, samples)
     if about.predictor == 2:
         unsigned = piece.view(f"{piece.dtype.byteorder}u{piece.dtype.itemsize}")
         whole = unsigned.dtype.newbyteorder("=")
         piece = np.cumsum(unsigned, axis=1, dtype=whole).view(piece.dtype.newbyteorder("="))
     return piece
+
+
+def _from_bits(flat: Bytes, about: Layout, count: int) -> Array:
+    """Return samples of other bits than 8 or 16, (rows, count); each row begins at a byte."""
+    out = np.empty((len(flat), count), about.dtype.newbyteorder("="))
+    worth = (1 << np.arange(about.bits)[::-1]).astype(np.uint16)
+    for top in range(0, len(flat), _BLOCK):
+        bits = np.unpackbits(flat[top : top + _BLOCK], axis=1, count=count * about.bits)
+        out[top : top + _BLOCK] = bits.reshape(len(bits), count, about.bits) @ worth
+    return out
 
 
 def _summed_floats(flat: Bytes, dtype: np.dtype[Any], samples: int) -> Array:
@@ -201,11 +228,14 @@ def _summed_floats(flat: Bytes, dtype: np.dtype[Any], samples: int) -> Array:
     return highest_first.view(dtype.newbyteorder(">"))
 
 
-def unpacked(data: bytes, compression: str, rows: int, across: int) -> Bytes:
+def unpacked(
+    data: bytes, compression: str, rows: int, across: int, is_reversed: bool = False
+) -> Bytes:
     """Return the bytes of a strip or tile, (rows, across)."""
     entries = (
         (WIDTH, across), (HEIGHT, rows), (BITS, 8), (COMPRESSION, NUMBERS[compression]),
-        (PHOTOMETRIC, GREY), (OFFSETS, 8), (SAMPLES, 1), (ROWS, rows), (COUNTS, len(data)),
+        (PHOTOMETRIC, GREY), (FILL_ORDER, 1 + is_reversed), (OFFSETS, 8), (SAMPLES, 1),
+        (ROWS, rows), (COUNTS, len(data)),
     )  # fmt: skip
     ifd = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in entries)
     file = struct.pack("<2sHI", b"II", 42, 8 + len(data)) + data

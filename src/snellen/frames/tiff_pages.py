@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from io import RawIOBase
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from snellen.frames import tiff
+from snellen.frames.tiff_kinds import several
 
 _KIND = 254
 """NewSubfileType (TIFF 6.0)."""
-_NO_PAGE = 1 | 4
+_PREVIEW, _MASK = 1, 4
 """A smaller version of another picture, or a mask of it."""
+_NO_PAGE = _PREVIEW | _MASK
 _MOST = 10_000
 """Pictures of a file that are counted."""
+_HANGING = 100
+"""Directories that hang at a page and are looked at."""
 _ENTRY, _BIG_ENTRY = 12, 20
 """Bytes of a tag in a directory."""
 _SHORT = 3
@@ -79,21 +85,75 @@ class FirstPage(RawIOBase):
         return self._file.fileno()
 
 
+class Beside(NamedTuple):
+    """How many pictures a TIFF file holds."""
+
+    pages: int
+    masks: int
+    previews: int
+    """Smaller versions."""
+
+
+def beside(file: BinaryIO) -> Beside:
+    """Return how many pages a TIFF file holds, and what else beside them; of others nothing.
+
+    Among the directories that hang at the first page (SubIFDs), those without a kind are previews.
+    """
+    kinds, first = [], None
+    for _, offset, kind in _directories(file):
+        kinds.append(kind)
+        first = offset if first is None and not kind & _NO_PAGE else first
+    if first is not None:
+        kinds += _hanging(file, first)
+    masks = sum(bool(kind & _MASK) for kind in kinds)
+    pages = sum(not kind & _NO_PAGE for kind in kinds)
+    return Beside(pages, masks, len(kinds) - masks - pages)
+
+
 def pages(file: BinaryIO) -> tuple[Page, ...]:
     """Return the pages of a TIFF file, as far as its directories can be read; of others none.
 
     Previews and masks are no pages.
     """
+    return tuple(_pages(file))
+
+
+def is_first(file: BinaryIO, page: Page) -> bool:
+    """Return whether a page is the first one of a TIFF file, without looking at all of them."""
+    return next(_pages(file), None) == page
+
+
+def _pages(file: BinaryIO) -> Iterator[Page]:
+    for number, offset, kind in _directories(file):
+        if not kind & _NO_PAGE:
+            yield Page(number, offset)
+
+
+def _hanging(file: BinaryIO, at: int) -> list[int]:
+    """Return the kinds of the pictures whose directories hang at one; what is no page, of none."""
+    kinds: list[int] = []
+    with suppress(Exception):  # of tags that are wrong, of which the pictures' own are said
+        tags = tiff.directory(file, at)
+        places = several(tags, tiff.SUB_IFDS) if tags and tiff.SUB_IFDS in tags else ()
+        for place in places[:_HANGING]:
+            found = tiff.directory(file, place)
+            if found:
+                kinds.append(int(found.get(_KIND, 0)) & _NO_PAGE or _PREVIEW)
+    return kinds
+
+
+def _directories(file: BinaryIO) -> Iterator[tuple[int, int, int]]:
+    """Yield number, offset and kind of the directories of a TIFF file that follow each other."""
     file.seek(0)
     head = file.read(16)
     if head[:4] not in tiff.MAGIC:
-        return ()
+        return
     order = "<" if head[:2] == b"II" else ">"
     big = b"+" in head[2:4]
     word, count, entry = ("Q", "Q", _BIG_ENTRY) if big else ("I", "H", _ENTRY)
-    found: list[Page] = []
     seen: set[int] = set()
-    try:
+    with suppress(struct.error, OSError, OverflowError, ValueError):
+        # It ends where these come, which reading the first picture says.
         (offset,) = struct.unpack_from(f"{order}{word}", head, 8 if big else 4)
         while offset and offset not in seen and len(seen) < _MOST:
             seen.add(offset)
@@ -101,12 +161,8 @@ def pages(file: BinaryIO) -> tuple[Page, ...]:
             (entries,) = struct.unpack(f"{order}{count}", file.read(struct.calcsize(count)))
             body = file.read(entries * entry) if entries < 1 << 16 else b""
             (following,) = struct.unpack(f"{order}{word}", file.read(struct.calcsize(word)))
-            if not _kind(body, entry, order) & _NO_PAGE:
-                found.append(Page(len(seen) - 1, offset))
+            yield len(seen) - 1, offset, _kind(body, entry, order)
             offset = following
-    except (struct.error, OSError, OverflowError, ValueError):
-        pass  # it ends there, which reading the first picture says
-    return tuple(found)
 
 
 def _kind(body: bytes, entry: int, order: str) -> int:

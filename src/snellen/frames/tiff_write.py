@@ -17,25 +17,14 @@ from PIL.TiffTags import TAGS_V2_GROUPS
 
 from snellen.frames.still_metadata import IPTC, XMP
 from snellen.frames.tiff import (
-    BITS,
-    COMPRESSION,
     COUNTS,
     DEFLATE,
-    EXTRA,
-    FLOAT,
-    FORMAT,
-    GREY,
     HEIGHT,
     NUMBERS,
     OFFSETS,
-    PHOTOMETRIC,
-    PLANAR,
     PREDICTOR,
     PROFILE,
-    RGB,
     ROWS,
-    SAMPLES,
-    UINT,
     UNIT,
     WIDTH,
     X_RESOLUTION,
@@ -43,6 +32,19 @@ from snellen.frames.tiff import (
     Array,
     Bytes,
     directory,
+)
+from snellen.frames.tiff_kinds import (
+    BITS,
+    COMPRESSION,
+    EXTRA,
+    FLOAT,
+    FORMAT,
+    GREY,
+    PHOTOMETRIC,
+    PLANAR,
+    RGB,
+    SAMPLES,
+    UINT,
     several,
 )
 

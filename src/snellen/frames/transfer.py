@@ -9,13 +9,14 @@ import errno
 import io
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from snellen.addresses import secrets
 from snellen.errors import InputError, quoted
+from snellen.frames.failures import hidden, is_passing, reason
 from snellen.frames.remote import EXTRAS, Remote
+from snellen.frames.waiting import waiting
 
 T = TypeVar("T")
 
@@ -28,17 +29,7 @@ _PATIENCE = 60
 """Seconds without a byte after which a connection has failed."""
 _PIECE = 1 << 20
 _PLAIN = {"Accept-Encoding": "identity"}
-_PASSING = frozenset(
-    {"ClientConnectionError", "ClientPayloadError", "TimeoutError", "ConnectionError",
-     "HTTPClientError", "FSTimeoutError"}
-)  # fmt: skip
-"""Names of exceptions, of the libraries below fsspec, that another try may not meet."""
-_BUSY = (408, 429)
-_UNREACHED = (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH)
-"""Numbers of errors whose text in asyncio is "Connect call failed" and a tuple."""
-_NOTHING = "there is nothing at this address"
-_SHORT = 2
-"""Letters of what is in any word, as a user's name may be."""
+_REDIRECTS = (300, 301, 302, 303, 307, 308)
 _VERSIONS = ("ETag", "etag", "Content-MD5", "LastModified", "Last-Modified", "updated")
 """What fsspec's systems call that which changes with an object; the first that there is counts."""
 
@@ -56,6 +47,8 @@ class RemoteFile(io.RawIOBase):
         "input": as of `opening.InputFile`.
     state : tuple
         Bytes, and what changes with the contents.
+    first : object
+        What is compared, whether that has changed.
 
     Raises
     ------
@@ -74,6 +67,7 @@ class RemoteFile(io.RawIOBase):
         if size is None:
             raise _whole(path, "does not say how long it is")
         self._size, self.state = size, (size, version)
+        self.first: object = self.state
 
     def readable(self) -> bool:
         """Return True."""
@@ -114,7 +108,7 @@ class RemoteFile(io.RawIOBase):
     def changed(self) -> bool:
         """Whether there are other contents at the address than when it was opened."""
         try:
-            return status(self._path) != self.state
+            return status(self._path) != self.first
         except InputError:
             return False
 
@@ -136,7 +130,9 @@ class RemoteFile(io.RawIOBase):
     def _load(self, number: int) -> bytes:
         first = number * BLOCK
         end = min(first + BLOCK, self._size)
-        data = tried(self._path, lambda: _part(self._path, first, end))
+        data = tried(
+            self._path, lambda: _part(self._path, first, end), f"send bytes {first:,} to {end:,}"
+        )
         if len(data) != end - first:
             raise _failed(self._path, "it has become shorter")
         return data
@@ -183,7 +179,9 @@ def status(path: Remote) -> tuple[int | None, str]:
         found: dict[str, Any] = store.info(key(path))
         return found
 
-    found = tried(path, look)
+    found = tried(path, look, "answer")
+    if not path.is_store and not found.get("size"):  # as of an answer that is no file
+        tried(path, lambda: _stream(path, {}).close(), "answer")
     if found.get("type") == "directory":
         raise InputError(f"{path} is a folder; expected a file")
     version = next((str(found[name]) for name in _VERSIONS if found.get(name)), "")
@@ -209,7 +207,7 @@ def contents(path: Remote, limit: int) -> bytes | None:
                     return None
         return bytes(data)
 
-    return tried(path, load)
+    return tried(path, load, "send all of it")
 
 
 def _part(path: Remote, first: int, end: int) -> bytes:
@@ -231,7 +229,15 @@ def _part(path: Remote, first: int, end: int) -> bytes:
 def _stream(path: Remote, headers: dict[str, str]) -> Any:
     """Return fsspec's stream of what a web server sends; given a size, it does not ask for it."""
     how = {"size": 1, "block_size": 0, "headers": _PLAIN | headers}
-    return system(path).open(key(path), "rb", **how)
+    file = system(path).open(key(path), "rb", **how)
+    number = file.r.status
+    if number not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
+        file.close()
+        why = f"the server answers HTTP {number} {hidden(path, quoted(file.r.reason, str))}"
+        if number in _REDIRECTS:
+            why = f"it redirects without an address (HTTP {number})"
+        raise _failed(path, why.rstrip())
+    return file
 
 
 def system(path: Remote) -> Any:
@@ -261,20 +267,22 @@ def key(path: Remote) -> str:
     return path.url if path.is_store else path.url.partition("#")[0]
 
 
-def tried(path: Remote, work: Callable[[], T], done: str = "read") -> T:
+def tried(path: Remote, work: Callable[[], T], what: str, done: str = "read") -> T:
     """Return what a function returns, called again where another try may help.
 
-    `done` is what cannot be done where it fails.
+    `what` is that which the other end is waited for to do; `done` is what cannot be done where it
+    fails.
 
     The error has no cause: those of libraries name the whole address.
     """
-    for pause in (*(() if path.is_store else PAUSES), None):
-        try:
-            return work()
-        except Exception as error:
-            if pause is None or not is_passing(error):
-                raise _error(path, error, done) from None
-        time.sleep(pause)
+    with waiting(path, f"the {'store' if path.is_store else 'server'} to {what}"):
+        for pause in (*(() if path.is_store else PAUSES), None):
+            try:
+                return work()
+            except Exception as error:
+                if pause is None or not is_passing(error):
+                    raise _error(path, error, done) from None
+            time.sleep(pause)
     raise AssertionError
 
 
@@ -290,59 +298,3 @@ def _failed(path: Remote, why: str, done: str = "read") -> InputError:
 
 def _whole(path: Remote, why: str) -> InputError:
     return InputError(f"{path} cannot be read: the server {why}", advice="download it first")
-
-
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, and what led to it."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _status_of(error: Exception) -> tuple[int, str] | None:
-    """Return the answer of a web server that an error is about."""
-    for one in causes(error):
-        number = getattr(one, "status", None)
-        if isinstance(number, int):
-            return number, quoted(getattr(one, "message", ""), str)
-    return None
-
-
-def is_passing(error: Exception) -> bool:
-    """Return whether a network or a server has failed, which another try may not meet."""
-    answer = _status_of(error)
-    if answer is not None:
-        return answer[0] >= 500 or answer[0] in _BUSY
-    names = {kind.__name__ for one in causes(error) for kind in type(one).__mro__}
-    return bool(names & _PASSING)
-
-
-def reason(path: Remote, error: Exception) -> str:
-    """Return why, in one line that has nothing of an address that must not be shown."""
-    answer = _status_of(error)
-    if answer is not None and answer[0] == HTTPStatus.NOT_FOUND:
-        return _NOTHING
-    if answer is not None and answer[0]:
-        return f"HTTP {answer[0]} {_hidden(path, answer[1])}".rstrip()
-    chain = list(causes(error))
-    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
-    if "InvalidUrlRedirectClientError" in names or "NonHttpUrlClientError" in names:
-        return "it redirects to what is no http address"
-    if "TooManyRedirects" in names:
-        return "it redirects again and again"
-    if "TimeoutError" in names:
-        return "no answer in time"
-    for one in reversed(chain):
-        if isinstance(one, OSError) and one.strerror:
-            return os.strerror(one.errno) if one.errno in _UNREACHED else str(one.strerror)
-    if isinstance(error, FileNotFoundError) and not is_passing(error):
-        return _NOTHING
-    return _hidden(path, quoted(chain[-1], str)) or type(chain[-1]).__name__
-
-
-def _hidden(path: Remote, text: str) -> str:
-    """Return words of a library, or of a server that repeats what it was asked, as of `shown`."""
-    for secret in sorted(secrets(path.url), key=len, reverse=True):
-        if len(secret) > _SHORT:
-            text = text.replace(secret, "…")
-    return text

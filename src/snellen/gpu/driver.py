@@ -38,6 +38,14 @@ def version() -> int:
     return found.value
 
 
+def count() -> int:
+    """Return the number of GPUs that the driver names; 0 where none works."""
+    found = ctypes.c_int()
+    if not version() or library().cuDeviceGetCount(ctypes.byref(found)):
+        return 0
+    return found.value
+
+
 @contextmanager
 def starting(ordinal: int) -> Iterator[None]:
     """Let a thread start CUDA and make a GPU's context meanwhile, where there is a driver.

@@ -11,10 +11,13 @@ The functions for files (`snellen.upscale_file` …) and the command line make j
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
+
+from snellen import _loaded
 
 __all__ = [
-    "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "DryRun", "Encoding",
+    "Bar", "Clip", "CompareJob", "CompareResult", "DeblurJob", "DeblurResult", "DryRun", "Encoding",
     "Enhancement", "Events", "Job", "MadSettings", "MiaSettings", "NetworkSettings", "PairScore",
     "PreviewResult", "Progress", "Region", "ScoreJob", "ScoreResult", "ScoreRow", "ScoreTable",
     "Settings", "Silent", "TrainJob", "TrainResult", "UpscaleJob", "UpscaleResult", "VideoOptions",
@@ -25,6 +28,7 @@ __all__ = [
 if TYPE_CHECKING:
     from snellen.aplus.training.settings import Settings as Settings
     from snellen.cnn.training.settings import NetworkSettings as NetworkSettings
+    from snellen.jobs.bar import Bar as Bar
     from snellen.jobs.compare import CompareJob as CompareJob
     from snellen.jobs.compare import CompareResult as CompareResult
     from snellen.jobs.deblur import DeblurJob as DeblurJob
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
     from snellen.video.sink.encoding import Encoding as Encoding
 
 _HOME = {
+    "Bar": "snellen.jobs.bar",
     "Clip": "snellen.video.clip",
     "CompareJob": "snellen.jobs.compare",
     "CompareResult": "snellen.jobs.compare",
@@ -100,13 +105,17 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'snellen.jobs' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # which would find any name in the module
 
-    return getattr(import_module(_HOME[name]), name)
+    def __getattr__(name: str) -> object:
+        """Import a name when it is first used."""
+        if name not in _HOME:
+            raise AttributeError(f"module 'snellen.jobs' has no attribute {name!r}")
+        if sys.is_finalizing():
+            return _loaded(name, __name__)
+        from importlib import import_module
+
+        return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

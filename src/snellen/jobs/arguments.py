@@ -23,6 +23,7 @@ from snellen.jobs.options import (
 from snellen.jobs.patterns import matching, the_only
 from snellen.jobs.planning import file_target
 from snellen.jobs.positions import Region
+from snellen.jobs.sequence import is_sequence_of
 from snellen.jobs.sizes import text_of, wanted
 from snellen.jobs.upscale import UpscaleJob
 
@@ -65,7 +66,10 @@ def upscale_job(given: Mapping[str, Any]) -> UpscaleJob:
         source = the_only(source, "source")
     sized = wanted(*(given[name] for name in SIZE))
     goal = file_target(
-        source, given["target"], lambda one: enlarged(one, sized), video.fps is not None
+        source,
+        given["target"],
+        lambda one: enlarged(one, sized),
+        is_sequence_of(source, video.fps),
     )
     return UpscaleJob(
         source=source, target=goal, size=text_of(given["size"]),
@@ -87,7 +91,9 @@ def deblur_job(given: Mapping[str, Any]) -> DeblurJob:
         files = tuple(one for typed in paths(source, "source") for one in matching(typed))
     goal = optional_path(given["target"], "target")
     if not isinstance(files, tuple):
-        goal = file_target(files, given["target"], lambda one: SHARP, video.fps is not None)
+        goal = file_target(
+            files, given["target"], lambda one: SHARP, is_sequence_of(files, video.fps)
+        )
     elif goal is None:
         goal = beside(files[0], SHARP) if files else Path()
     return DeblurJob(

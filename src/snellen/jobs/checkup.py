@@ -45,10 +45,15 @@ def _encoder(name: str) -> str:
 
     import av
 
+    from snellen.frames.frame import Format
+    from snellen.video.sink import nvenc, qsv
     from snellen.video.sink.encode import be_ordinary
 
     os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder chats on stderr
     av.logging.set_level(None)
+    if name in {**nvenc.ON_CPU, **qsv.ON_CPU}:
+        why = nvenc.probe(name, "nv12", Format(256, 256, 8, (1, 1)))
+        return "works" if why is None else f"no: {why}"
     try:
         encoder: Any = av.CodecContext.create(name, "w")
         encoder.width = encoder.height = 256
@@ -117,5 +122,6 @@ def _data(about: Mapping[str, str]) -> str:
     """Return what a model is learnt from: a folder, or the digest of a pack of pictures."""
     data = about.get("data", "data unnamed")
     if re.fullmatch("[0-9a-f]{64}", data):
-        return f"{about.get('source', '')} pictures, SHA-256 {data[:12]}…".strip()
+        kind = f"{about.get('source', '')} pictures".strip()
+        return f"learnt from {kind}, whose pack has the SHA-256 {data[:12]}…"
     return data

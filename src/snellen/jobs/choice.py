@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.sources.kind import Kind, decide
-from snellen.upscaling import models, shipped
+from snellen.errors import InputError
+from snellen.frames import still
+from snellen.jobs.events import Events, notify
+from snellen.jobs.sequence import files_of
+from snellen.jobs.stills import samples_of
+from snellen.sources.kind import Kind, decide, traces_in
+from snellen.upscaling import doubt, models, shipped
 
 if TYPE_CHECKING:
     from snellen.video.filtering.crop import Area
 
 CLEAN, FILM = "clean", "film"
+PICTURES = 8  # of a sequence, equally far from one another
 
 
 class Models:
@@ -45,6 +52,8 @@ class Models:
         self._found: Kind | None = None
         self._area: Area | None = None
         self._used: dict[str, str] = {}  # name → method
+        self._clean = CLEAN  # and why, of an image
+        self._sequence: str | None = None
         self._said = kind
 
     def __call__(self, scale: int) -> models.Model:
@@ -74,7 +83,7 @@ class Models:
         ModelError
             There is no model of this name.
         """
-        return models.SCALES if self._model is None else (models.named(self._model).scale,)
+        return models.scales_of(self._model)
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each model that was used, by its name."""
@@ -86,6 +95,13 @@ class Models:
             "model": ", ".join(self._used), "method": ", ".join(dict.fromkeys(self._used.values())),
             "source_kind": self._said,
         }  # fmt: skip
+
+    def doubt(self, image: Any, events: Events, subject: str) -> None:
+        """Report a notice if the pixels of an image look coded, and nobody said what kind it is."""
+        unasked = doubt.is_unasked(self._model, self._kind)
+        if unasked and doubt.is_doubtful(image, samples_of(image)["data_range"]):
+            self._clean = f"{CLEAN}: it looks coded, and film is mostly better then"
+            notify(events, subject, doubt.TEXT)
 
     def area(self) -> Area | None:
         """Return the part of the film's pictures inside black bars; None: no bars, or no film.
@@ -114,10 +130,10 @@ class Models:
         """Return the kind of source that there is a model for, and after a colon why."""
         kinds = shipped.kinds(scale, self._method or shipped.AUTO)
         if self._film is None or len(kinds) < 2:
-            return CLEAN
+            return self._clean
         if not self._film.is_file():
             if str(self._film) != "-" and not self._film.is_fifo():
-                return f"{CLEAN}: pictures in files of their own"
+                return self._of_sequence(self._film, kinds)
             kind = FILM if FILM in kinds else kinds[0]  # what is piped was mostly coded before
             return f"{kind}: a pipe cannot be looked at beforehand"
         self._look(self._film)
@@ -126,3 +142,20 @@ class Models:
         kind = next(one for one in (name, FILM, *kinds) if one in kinds)
         instead = "" if kind == name else f"{name}, for which there is no model; "
         return f"{kind}: {instead}{reason}"
+
+    def _of_sequence(self, source: Path, kinds: Sequence[str]) -> str:
+        """Return the kind, and why, of pictures in files of their own: film, if most look coded."""
+        if self._sequence is None:
+            planes = []
+            with suppress(InputError):  # of which the run will tell
+                files = files_of(source)
+                count = min(PICTURES, len(files))
+                for number in range(count):
+                    file = files[(2 * number + 1) * len(files) // (2 * count)]
+                    if file.is_file():
+                        pixels = still.read(file).pixels
+                        planes.append(doubt.luma_of(pixels, samples_of(pixels)["data_range"]))
+            self._sequence = traces_in(planes) or ""
+        if self._sequence and FILM in kinds:
+            return f"{FILM}: {self._sequence}"
+        return f"{CLEAN}: pictures in files of their own"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
+from snellen.frames.waiting import waiting
 from snellen.jobs.cluster_connection import connect, library
 from snellen.jobs.events import Events, notify
 from snellen.jobs.stragglers import Times
@@ -159,9 +160,10 @@ class Cluster:
             A ticket has failed for good.
         """
         while True:
-            self._say_where_nothing_fits()
-            self._note_beginnings()
-            ready, _ = self._ray.wait(list(self._works), num_returns=1, timeout=_OFTEN)
+            with waiting("cluster", "Ray to answer"):
+                self._say_where_nothing_fits()
+                self._note_beginnings()
+                ready, _ = self._ray.wait(list(self._works), num_returns=1, timeout=_OFTEN)
             if not ready:
                 self._submit_again()
                 continue
@@ -169,7 +171,8 @@ class Cluster:
             work.tries -= 1
             answer, wrong = None, None
             try:
-                answer = self._ray.get(ready[0])
+                with waiting("cluster", "a result from Ray"):
+                    answer = self._ray.get(ready[0])
                 wrong = answer.error
             except self._ray.exceptions.RayError as error:
                 wrong = _ours(error).about(work.ticket)

@@ -17,6 +17,7 @@ from typing import Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames import values
+from snellen.frames.waiting import waiting
 
 LOCAL = "local"
 """Address of a cluster of this machine alone, which is started for a run and ended with it."""
@@ -78,7 +79,7 @@ def connect(ray: ModuleType, address: str) -> None:
     if not known.startswith(_CLIENT):
         options["include_dashboard"] = False
     try:
-        with _own_signals():
+        with waiting("cluster", f"Ray at {address} to let us in"), _own_signals():
             ray.init(known, **options)
     except BaseException as error:
         with suppress(Exception):  # what a start has begun that failed ends with this process

@@ -10,9 +10,11 @@ from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, path, paths, seconds
 from snellen.jobs.patterns import the_only
 from snellen.metrics.names import KNOWN, chosen
+from snellen.process import while_running
 from snellen.video.clip import Clip
 
 
+@while_running
 def compare_files(
     reference: File,
     variants: File | Iterable[File],

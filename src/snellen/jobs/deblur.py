@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
 from snellen.frames.brief import Brief
+from snellen.frames.kinds import is_image
 from snellen.jobs import psf_files
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.fields import check_types
-from snellen.jobs.inputs import is_image
 from snellen.jobs.options import (
     MiaSettings,
     VideoOptions,

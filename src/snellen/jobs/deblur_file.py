@@ -25,8 +25,10 @@ from snellen.jobs.positions import Region
 from snellen.jobs.report_after import with_report
 from snellen.jobs.several import each_file
 from snellen.mia.result import AUTO
+from snellen.process import while_running
 
 
+@while_running
 def deblur_file(
     source: File | Sequence[File],
     target: File | None = None,
@@ -40,7 +42,7 @@ def deblur_file(
     prior: str | None = AUTO,
     psf_start: Any = None,
     edges: str = "extend",
-    recentre: bool = True,
+    recentre: bool | str = True,
     tolerance: float = 0.0,
     tile: int | None = None,
     data_range: float | None = None,
@@ -125,8 +127,9 @@ def deblur_file(
         Where the search starts: σ of a Gaussian in pixels, or a PSF as `psf`; None: 2.
     edges : str
         What is beyond the picture: "extend", "taper" or "circular".
-    recentre : bool
-        Whether a PSF that was found is moved so that its centre of mass is the middle.
+    recentre : bool or "whole"
+        Whether a PSF that was found, and the picture with it, is moved so that its centre of mass
+        is the middle; "whole": by whole pixels.
     tolerance : float
         Stop when ten iterations change the picture by less, relative to it; 0: never.
     tile : int, optional
@@ -194,6 +197,7 @@ def deblur_file(
     return raised(with_report(job, report, report_size, events))
 
 
+@while_running
 def deblur_files(
     sources: File | Sequence[File],
     target: File | None = None,

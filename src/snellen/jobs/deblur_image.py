@@ -12,6 +12,7 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames import atomic
 from snellen.frames.still import Still, read, write
+from snellen.frames.still_origin import Origin
 from snellen.gpu import device as devices
 from snellen.jobs import psf_files
 from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
@@ -72,13 +73,14 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
         np.asarray(found.outcome).ravel().tolist(), "tiles", name, events
     )
     pixels = _whole(still, found.image, _slices(track), job.paste_back)
+    result = replace(still, pixels=pixels, origin=_origin(still, track, job.paste_back))
     psf = np.asarray(found.psf)
 
     def before() -> None:  # who finds the image finds its PSF, too
         if job.psf_out is not None:
             psf_files.write(job.psf_out, psf, job.overwrite)
 
-    write(job.target, replace(still, pixels=pixels), job.overwrite, job.quality, before)
+    write(job.target, result, job.overwrite, job.quality, before)
     height, width = pixels.shape[:2]
     error = damaged(
         zip(job.sources, (one.damage for one in stills), strict=True),
@@ -200,6 +202,14 @@ def _watch(job: DeblurJob, name: str, events: Events) -> Watch:
         events.progress(Progress(name, done, total, rate, eta, unit, stage))
 
     return Watch(report, job.mia.iterations or ITERATIONS)
+
+
+def _origin(still: Still, track: Track | None, back: bool) -> Origin | None:
+    """Return which part of the image the result shows."""
+    if still.origin is None or track is None or back:
+        return still.origin
+    x, y = track.positions[0]
+    return replace(still.origin, part=(x, y, track.width, track.height))
 
 
 def _whole(still: Still, restored: Array, region: tuple[slice, slice], back: bool) -> Array:

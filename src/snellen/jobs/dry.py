@@ -16,8 +16,8 @@ from snellen.frames import limits
 from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
 from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.events import Collected, Events, listening
-from snellen.jobs.executors import share
+from snellen.jobs.events import Collected, Events, listening, notify
+from snellen.jobs.executors import planned, share
 from snellen.jobs.fallback import chosen
 from snellen.jobs.files import protected
 from snellen.jobs.film_workers import sharing
@@ -203,7 +203,7 @@ def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
     )  # fmt: skip
     return DryRun(
         job.source, job.target, found.width, found.height, found.device, **models.said(),
-        film=found, **_workers(job, found), warnings=_texts(events), free=_free(job.target),
+        film=found, **_workers(job, found, events), warnings=_texts(events), free=_free(job.target),
     )  # fmt: skip
 
 
@@ -218,6 +218,7 @@ def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
         unused=(*job.video.named(), *chroma), quality=job.quality, events=events,
         page=pages[0] if pages else None,
     )  # fmt: skip
+    models.doubt(still.pixels, events, str(job.source))
     height, width = still.pixels.shape[:2]
     scales = SCALES if job.magnification else models.scales
     found = geometry(job.goal, width, height, scales=scales)
@@ -266,13 +267,20 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
     )  # fmt: skip
     return DryRun(
         first, job.target, found.width, found.height, found.device, film=found,
-        **_workers(job, found), warnings=_texts(events), free=_free(job.target),
+        **_workers(job, found, events), warnings=_texts(events), free=_free(job.target),
     )  # fmt: skip
 
 
-def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan) -> dict[str, Any]:
+def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan, events: Events) -> dict[str, Any]:
     """Return what is to be said of what makes segments, if it is not this process."""
     if not film.segments.starts:
+        if job.cluster is not None or len(planned(job.device, job.workers)) > 1:
+            from snellen.jobs.segments import UNWANTED
+            from snellen.video.segments.cuts import too_short
+            from snellen.video.segments.words import ALONE
+
+            why = (film.segments.why or too_short()) if job.segments else UNWANTED
+            notify(events, str(job.source), f"{ALONE}: {why}")
         return {}
     if job.cluster is not None:
         return {"cluster": job.cluster}

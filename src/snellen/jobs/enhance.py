@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
 from snellen.filters.lut.coding import AUTO, NAMED, matrix_of
@@ -38,6 +38,7 @@ from snellen.jobs.serial import chosen
 if TYPE_CHECKING:
     from snellen.video.convert import LateStep
     from snellen.video.filtering.crop import Area
+    from snellen.video.filtering.side_files import SideFiles
     from snellen.video.media import MediaInfo
     from snellen.video.step import RateStep, Step
 
@@ -136,6 +137,29 @@ class Enhancement(Brief):
                     named[name if number == 0 else f"{name} ({number + 1})"] = one
         return {name: one for name, one in named.items() if isinstance(one, Path)}
 
+    def written(self) -> tuple[tuple[str, Path], ...]:
+        """Return the files that filters write, each with its parameter."""
+        from snellen.video.filtering.parse import parse
+        from snellen.video.filtering.side_files import outputs
+
+        chains = {name: getattr(self, name) for name in ("vf", "post_vf")}
+        return tuple(
+            (name, path)
+            for name, chain in chains.items()
+            if chain is not None
+            for path in outputs(parse(chain, name))
+        )
+
+    def silent(self) -> Enhancement:
+        """Return an enhancement whose filters write no files."""
+        from snellen.video.filtering.parse import parse
+        from snellen.video.filtering.side_files import silent, written
+
+        changed: dict[str, Any] = {
+            name: written(silent(parse(getattr(self, name), name))) for name, _ in self.written()
+        }
+        return replace(self, **changed)
+
     def __bool__(self) -> bool:
         """Return whether there is anything to do."""
         return self != Enhancement()
@@ -217,6 +241,7 @@ def enhanced(
     say: Callable[[str], None],
     device: str = "cpu",
     area: Callable[[], Area | None] | None = None,
+    files: SideFiles | None = None,
 ) -> LateStep:
     """Return the step that enhances and enlarges a film.
 
@@ -230,13 +255,14 @@ def enhanced(
     device : str
         Where the work is to be done.
     area : callable, optional
+    files : SideFiles, optional
         As of `Line`.
     """
     from snellen.video.chain import Chain
     from snellen.video.convert import LateStep
 
     def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
-        line = Line(info, say, device, area)
+        line = Line(info, say, device, area, files)
         with ExitStack() as stack:
             stack.callback(lambda: [step.close() for step in reversed(line.steps)])
             steps_before(options, line)

@@ -85,7 +85,7 @@ def add_filters(
 
     filters = parse(chain, parameter)
     title = title or f"{parameter.replace('_', '-')} {chain.strip()}"
-    step = FilterStep(filters, line.info, parameter, title, least_bits)
+    step = FilterStep(filters, line.info, parameter, title, least_bits, line.files)
     for note in step.notes:
         line.say(note)
     if step.reach is not None and (others := unknown(filters)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snellen.video.filtering.crop import Area
+    from snellen.video.filtering.side_files import SideFiles
     from snellen.video.media import MediaInfo, PictureInfo
     from snellen.video.step import RateStep, Step
 
@@ -25,6 +26,8 @@ class Line:
         "cpu" or "cuda:N", where the work is to be done.
     area : callable, optional
         Returns the part of the pictures inside black bars; None: there are none.
+    files : SideFiles, optional
+        Takes what filters write into files; None: nobody does, as in a dry run.
 
     Attributes
     ----------
@@ -41,9 +44,10 @@ class Line:
         say: Callable[[str], None],
         device: str = "cpu",
         area: Callable[[], Area | None] | None = None,
+        files: SideFiles | None = None,
     ) -> None:
         self.info = self.film = info
-        self.say, self.device, self.area = say, device, area
+        self.say, self.device, self.area, self.files = say, device, area, files
         self.steps: list[Step | RateStep] = []
 
     def add(self, step: Step | RateStep, picture: PictureInfo | None = None) -> None:

@@ -16,12 +16,14 @@ from snellen.frames.frame import Frame
 from snellen.frames.unchanged import Unchanged
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.enhance import Enhancement, enhanced
+from snellen.jobs.score_step import check_size
 from snellen.jobs.upscale import UpscaleJob
-from snellen.video.chain import ticks_of
+from snellen.video.chain import results_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.filtering.crop import Area
 from snellen.video.media import Item, MediaInfo
 from snellen.video.ready import LateStep, readied
+from snellen.video.sink.encoder_files import silent
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
@@ -29,6 +31,9 @@ from snellen.video.step import RateStep, Step
 
 TRIED = 3
 """Places that are looked at for each excerpt."""
+
+_NO_MORE = ("-0:a", "-0:s", "-0:d", "-0:t")
+"""Streams that an excerpt leaves out, as maps: nobody hears or reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +112,33 @@ def _detail(path: Path, info: MediaInfo, time: Fraction, seconds: Fraction) -> f
 
 def of_job(job: UpscaleJob | DeblurJob, one: Excerpt, target: Path) -> UpscaleJob | DeblurJob:
     """Return a job that makes an excerpt of the film which a job makes."""
-    clip = replace(job.video.clip, start=one.start or None, duration=one.seconds, frames=None)
-    video = replace(job.video, clip=clip, audio="none")
+    clip = job.video.clip
+    clip = replace(
+        clip, start=one.start or None, duration=one.seconds, frames=None, map=(*clip.map, *_NO_MORE)
+    )
+    encoding = replace(job.video.encoding, options=silent(job.video.encoding.options))
+    video = replace(job.video, clip=clip, audio="none", encoding=encoding)
     more: dict[str, Any] = {"target": target, "video": video, "overwrite": False, "strict": False}
     if isinstance(job, DeblurJob):
         return replace(job, **more, psf_out=None)
+    more["enhancement"] = job.enhancement.silent()
     return replace(
         job, **more, segments=False, keep_segments=False, discard_segments=False, workers=None
     )
+
+
+def check_scored(excerpts: Path, source: str) -> None:
+    """Refuse (InputError) excerpts that the report of the preview cannot score."""
+    with closing(Source(excerpts, Clip(interlaced="ignore"))) as opened:
+        format = opened.info.picture.format
+    try:
+        check_size(format.width, format.height, source, has_mad=True)
+    except InputError as error:
+        raise InputError(
+            f"{error.message}: the report of a preview scores by it",
+            parameter="preview",
+            advice="make the film itself, or a part of it by `start` and `frames`",
+        ) from None
 
 
 Part = tuple[Path, Clip, Fraction]
@@ -179,5 +203,5 @@ def _results(step: Step | RateStep, frames: Iterable[Frame]) -> Iterator[Frame]:
         yield from map(step.run, frames)
         return
     for frame in frames:
-        yield from step.push(frame)
-    yield from step.push(None)
+        yield from results_of(step, frame)
+    yield from results_of(step, None)

@@ -21,6 +21,7 @@ from snellen.jobs.sequence import makes_film
 from snellen.jobs.train import TrainJob, TrainResult, run_train
 from snellen.jobs.upload import Staged
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+from snellen.process import while_running
 
 AnyResult = UpscaleResult | DeblurResult | ScoreResult | CompareResult | TrainResult
 R = TypeVar("R", UpscaleResult, DeblurResult, ScoreResult, CompareResult)
@@ -36,6 +37,7 @@ def run(job: ScoreJob, events: Events | None = None) -> ScoreResult: ...
 def run(job: CompareJob, events: Events | None = None) -> CompareResult: ...
 @overload
 def run(job: TrainJob, events: Events | None = None) -> TrainResult: ...
+@while_running
 def run(job: AnyJob, events: Events | None = None) -> AnyResult:
     """Run one job here and now.
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from snellen.errors import InputError
 from snellen.frames import atomic, temporary
-from snellen.frames.protection import File, check_streams, is_input
+from snellen.frames.protection import File, check_streams, is_input, place
 from snellen.jobs import folders
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import PIPE, contents, stream
 from snellen.jobs.score import ScoreJob
-from snellen.jobs.sequence import files_of
+from snellen.jobs.sequence import files_of, is_sequence_of
 from snellen.jobs.train import TrainJob
 from snellen.jobs.upscale import UpscaleJob
 
@@ -49,6 +49,7 @@ def protected(job: AnyJob, events: Events) -> Iterator[None]:
         _check_encoder(job)
         _check_filters(job)
         with folders.made(placed_by(job)):
+            _check_written(job)
             yield
 
 
@@ -83,6 +84,24 @@ def _check_filters(job: AnyJob) -> None:
                 )
 
 
+def _check_written(job: AnyJob) -> None:
+    """Refuse files that filters write and that cannot be written, or are written already."""
+    if not isinstance(job, UpscaleJob) or not (job.enhancement.vf or job.enhancement.post_vf):
+        return
+    from snellen.video.filtering.side_files import check
+
+    taken = {place(job.target): "the output"}
+    for parameter, file in job.enhancement.written():
+        check(file)
+        if other := taken.get(place(file)):
+            raise InputError(
+                f"a filter of `{parameter}` writes {file}, which is {other}",
+                parameter=parameter,
+                advice="give each its own file",
+            )
+        taken[place(file)] = "that of another filter"
+
+
 def read_by(job: AnyJob) -> list[File]:
     """Return all files that a job reads; of folders the pictures in them."""
     if isinstance(job, UpscaleJob):
@@ -107,7 +126,7 @@ def named_by(job: CompareJob | ScoreJob | TrainJob) -> tuple[Path, ...]:
 
 def _source(source: Path, job: UpscaleJob | DeblurJob) -> Sequence[File]:
     """Return the files of one source: of a sequence its pictures."""
-    if job.video.fps is None:
+    if not is_sequence_of(source, job.video.fps):
         return stream(source)
     with suppress(InputError):  # which the run of the job says
         return files_of(source)

@@ -88,8 +88,8 @@ def through(
     function : callable
         `snellen.video.convert.convert`, or what takes the same arguments.
     source, target : Path
-        Files; "-" means standard input or output, as y4m. With `video.fps` the source is a pattern
-        or a folder of pictures.
+        Files; "-" means standard input or output, as y4m. With `video.fps` the source may be a
+        pattern or a folder of pictures.
     step : callable
         Called with a device ("cpu", "cuda:N"); makes the step.
     device : str
@@ -110,9 +110,11 @@ def through(
     if not is_sequence(target) and target.suffix.lower() != ".webp":
         warn_of_quality(name, quality, events)
 
+    pictures = video.fps if sequence.is_sequence_of(source, video.fps) else None
+
     def given() -> Any:
-        if video.fps is not None:
-            return sequence.opened(source, video.fps, events)
+        if pictures:
+            return sequence.opened(source, pictures, events)
         return standard_input() if source == PIPE else source
 
     def work(device: str) -> T:
@@ -130,7 +132,7 @@ def through(
             on_warning=lambda text: events.warning(name, text),
         )
 
-    repeatable = source != PIPE and (video.fps is not None or source.is_file())
+    repeatable = source != PIPE and (pictures is not None or source.is_file())
     return on_device(work, device, name, events, repeatable=repeatable)
 
 

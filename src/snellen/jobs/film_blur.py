@@ -115,7 +115,7 @@ def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> psf_files.Ro
     psfs, reasons = [], []
     for at in chosen:
         restored: Restored[Any] = deblur(
-            planes[at], psf_size=min(SIDE, *planes[at].shape), prior=AUTO, device="cpu",
+            planes[at], psf_size=min(SIDE, *planes[at].shape), prior="auto", device="cpu",
             channel_axis=None, callback=UNSEEN,
         )  # fmt: skip
         reasons.append(str(restored.outcome))

@@ -1,4 +1,4 @@
-"""Says that code is compiled at first use, at once, and where it is kept; or that it is not."""
+"""Says why a run takes long: code is compiled at first use, or others are waited for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from snellen import caches
+from snellen.frames.waiting import heard
 from snellen.jobs.events import Events
 
 _WHAT = {
@@ -19,13 +20,13 @@ _WHAT = {
 
 @contextmanager
 def announced(events: Events) -> Iterator[None]:
-    """Report, within the block, the first code that is compiled; then a cache that does not last.
+    """Report, within the block, long waits for others, and the first code that is compiled.
 
     Parameters
     ----------
     events : Events
-        Its `notice`, if it has one, is called by the thread that compiles, and its `warning` at the
-        end of the block.
+        Its `notice`, if it has one, is called by the thread that compiles, or by one of our own;
+        its `warning` at the end of the block, of a cache that does not last.
     """
     told: set[str] = set()
     lock = threading.Lock()
@@ -40,7 +41,7 @@ def announced(events: Events) -> Iterator[None]:
             notice("first use", f"{_WHAT[kind]}; {kept()}")
 
     try:
-        with caches.watched(begins):
+        with caches.watched(begins), heard(notice):
             yield
     finally:
         if told and (text := complaint()):

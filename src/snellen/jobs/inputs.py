@@ -1,4 +1,4 @@
-"""What names of inputs and outputs mean: standard streams, images, videos; outputs of one name."""
+"""What names of inputs and outputs mean: standard streams; names of images; outputs of one name."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from snellen.errors import InputError, OutputError
+from snellen.frames.kinds import is_picture
 from snellen.frames.protection import File, place
+from snellen.frames.still_formats import WRITTEN
 
-VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
-UNREAD_SUFFIXES = (
-    ".gif", ".apng", ".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx",
-)  # fmt: skip
-"""Images too, but of types that are not read as such; FFmpeg takes some for films."""
 ANIMATED = (".webp", ".avif")
 """Suffixes of images that may also be films."""
 PIPE = Path("-")
@@ -47,28 +44,9 @@ def standard_output() -> BinaryIO:
     return binary
 
 
-def is_image(path: Path, other: Path | None = None) -> bool:
-    """Return whether a file's name is an image's.
-
-    Animations (.gif, .apng) are images, of their first picture, only where the `other` file of a
-    run is one: the output, or what it is compared with. Else they are videos.
-    """
-    from snellen.frames.still_formats import EITHER, SUFFIXES
-
-    suffix = path.suffix.lower()
-    return suffix in SUFFIXES or (suffix in EITHER and other is not None and is_image(other))
-
-
 def image_name(source: Path) -> str:
-    """Return the name of an image in an output folder: what is only read becomes .png."""
-    from snellen.frames.still_formats import READ_ONLY
-
-    return f"{source.stem}.png" if source.suffix.lower() in READ_ONLY else source.name
-
-
-def is_picture(path: Path) -> bool:
-    """Return whether a file's name is that of an image, read or not, or of a video."""
-    return is_image(path) or path.suffix.lower() in (*UNREAD_SUFFIXES, *VIDEO_SUFFIXES)
+    """Return the name of an image in an output folder: what is not written becomes .png."""
+    return source.name if source.suffix.lower() in WRITTEN else f"{source.stem}.png"
 
 
 def stream(path: Path) -> list[File]:

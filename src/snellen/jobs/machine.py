@@ -74,12 +74,9 @@ def blas() -> list[str]:
 
 def gpus() -> list[str]:
     """Return the NVIDIA GPUs that the driver names, with its CUDA version; [] without driver."""
-    version, count = nvidia.version(), ctypes.c_int()
-    driver = nvidia.library()
-    if not version or driver.cuDeviceGetCount(ctypes.byref(count)):
-        return []
+    version, driver = nvidia.version(), nvidia.library()
     names = []
-    for ordinal in range(count.value):
+    for ordinal in range(nvidia.count()):
         handle, name = ctypes.c_int(), ctypes.create_string_buffer(100)
         driver.cuDeviceGet(ctypes.byref(handle), ordinal)
         driver.cuDeviceGetName(name, len(name), handle)

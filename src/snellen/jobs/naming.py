@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.jobs.inputs import PIPE, image_name, is_image
+from snellen.frames.kinds import is_image
+from snellen.jobs.inputs import PIPE, image_name
 from snellen.upscaling.target import Target
 
 Word = Callable[[Path], str]
@@ -21,8 +23,22 @@ _SIZES = ((7680, 4320, "8k"), (3840, 2160, "4k"), (2560, 1440, "1440p"), (1920, 
 """Longer and shorter side in pixels, and what such films are called."""
 _KEPT = (".mp4", ".m4v", ".mkv", ".mov", ".y4m")
 """Containers that results are in, too, where nobody asks for another."""
+_LONGEST, _LEFT = 255, 32
+"""Bytes that a name may have; characters that are left of one that would be longer."""
 _WIDER = 1.1
 """Cinema's 4096 × 2160 is called 4k, too."""
+
+
+def lengthened(file: Path, suffix: str) -> Path:
+    """Return the file or folder beside an output that has another suffix behind its name.
+
+    Of a name that would become too long the beginning and a digest are left.
+    """
+    name = f"{file.name}{suffix}"
+    if len(os.fsencode(name)) > _LONGEST:
+        digest = sha256(os.fsencode(file.name)).hexdigest()[:16]
+        name = f"{file.name[:_LEFT]}-{digest}{suffix}"
+    return file.with_name(name)
 
 
 def beside(source: Path, word: str) -> Path:

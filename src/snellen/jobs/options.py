@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Rational
 from pathlib import Path
@@ -19,6 +19,7 @@ from snellen.jobs.psf_files import Psf, inline, start_value
 from snellen.mad.definition import Definition
 from snellen.mia.result import AUTO
 from snellen.video.clip import LONGEST, Clip
+from snellen.video.rate import rate
 from snellen.video.sink.encoding import Encoding
 
 File = str | Path
@@ -31,10 +32,6 @@ MANY = 10**6
 DECODERS = ("auto", "cpu", "nvdec")
 AUDIO = ("copy", "aac", "opus", "none")
 
-_RATIO = re.compile(r"(\d{1,9})/(\d{1,9})")
-_NTSC = {"23.976": 24, "29.97": 30, "47.952": 48, "59.94": 60, "119.88": 120}
-"""Rates that are these less a thousandth: 24000/1001 …"""
-_FASTEST = 1000
 _TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
 
 
@@ -56,13 +53,15 @@ class VideoOptions(Brief):
     """What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none"."""
     fps: Fraction | None = None
     """Pictures a second of an image sequence: the source is a folder or a pattern of pictures, and
-    becomes a film. None: it is not."""
+    becomes a film. Of a film that states no rate, its frames a second. None: neither."""
 
     def __post_init__(self) -> None:
         check_types(self)
         check_decoder(self.decoder)
         values.choice("audio", self.audio, AUDIO)
         rate(self.fps)
+        if self.fps is not None:
+            object.__setattr__(self, "clip", replace(self.clip, fps=self.fps))
 
     def named(self) -> tuple[str, ...]:
         """Return the parameters that differ from their defaults."""
@@ -111,8 +110,9 @@ class MiaSettings(Brief):
     "auto", of each frame of a video, too."""
     edges: str = "extend"
     """What is beyond the picture: "extend", "taper" or "circular"."""
-    recentre: bool = True
-    """Whether a PSF that was found is moved so that its centre of mass is the middle."""
+    recentre: bool | str = True
+    """Whether a PSF that was found, and the picture with it, is moved so that its centre of mass
+    is the middle; "whole": by whole pixels."""
     tile: int | None = None
     """Side in pixels of tiles with a PSF of their own; None: one PSF for the whole picture."""
     data_range: float | None = None
@@ -212,35 +212,6 @@ def maps(given: str | Sequence[str] | None) -> tuple[str, ...]:
 def check_decoder(decoder: str) -> None:
     """Refuse (InputError) a decoder that does not exist."""
     values.choice("decoder", decoder, DECODERS)
-
-
-def rate(value: object) -> Fraction | None:
-    """Return pictures a second, exactly (InputError: no such rate); None: None.
-
-    23.976, 29.97 and their multiples mean NTSC's 24000/1001, 30000/1001 …
-    """
-    if value is None:
-        return None
-    value = values.plain(value)
-    text = quoted(value, str)  # which never fails
-    found: Fraction | None = None
-    if isinstance(value, Fraction):
-        found = value
-    elif ratio := _RATIO.fullmatch(text):
-        found = Fraction(int(ratio[1]), int(ratio[2])) if int(ratio[2]) else None
-    elif text.rstrip("0") in _NTSC:
-        found = Fraction(_NTSC[text.rstrip("0")] * 1000, 1001)
-    elif re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) and (
-        isinstance(value, str) or values.number(value) is not None
-    ):
-        found = Fraction(text)
-    if found is None or not 0 < found <= _FASTEST:
-        raise InputError(
-            f"got `fps`={quoted(value)}; expected pictures a second, up to {_FASTEST}, such as 25, "
-            "24000/1001 or 23.976",
-            parameter="fps",
-        )
-    return found
 
 
 def seconds(value: object, parameter: str) -> Fraction | None:

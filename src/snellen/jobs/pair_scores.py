@@ -22,6 +22,7 @@ from snellen.jobs.execute import run
 from snellen.jobs.executors import Executor, executor, in_order, planned
 from snellen.jobs.options import check_workers
 from snellen.jobs.score import ScoreJob
+from snellen.jobs.score_table import OF_MEAN_MSE
 from snellen.jobs.tickets import Ticket, Worker
 from snellen.video.messages import counted
 
@@ -50,7 +51,7 @@ class PairScore(Brief):
     """Why there are no scores, or what was wrong all the same."""
 
     def facts(self, option: Callable[[str], str] = str) -> dict[str, Any]:
-        """Return the files, the number of frames, the mean of each score, and the error as text.
+        """Return the files, the number of frames, the means of each score, and the error as text.
 
         `option` returns the reader's word for a parameter that the error names.
         """
@@ -58,6 +59,8 @@ class PairScore(Brief):
             "reference": str(self.reference), "distorted": str(self.distorted),
             "frames": self.frames, **{name: one.mean for name, one in self.pooled.items()},
         }  # fmt: skip
+        if "psnr" in self.pooled:
+            found[OF_MEAN_MSE] = self.pooled["psnr"].of_mean_mse
         if self.stmad is not None:
             found["stmad"] = self.stmad
         return found | {"error": "" if self.error is None else self.error.worded(option)}

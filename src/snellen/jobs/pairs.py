@@ -15,9 +15,9 @@ from snellen.errors import InputError
 from snellen.frames import white
 from snellen.frames.axes import NOT_FINITE, REPLACE
 from snellen.frames.frame import Format
+from snellen.frames.kinds import UNREAD_SUFFIXES, is_image, is_known
 from snellen.frames.still import header, read
-from snellen.jobs.inputs import UNREAD_SUFFIXES, VIDEO_SUFFIXES, is_image
-from snellen.mad.definition import SMALLEST
+from snellen.jobs.score_step import check_size
 from snellen.mad.luma import luma
 from snellen.video.differences import scaled, unequal
 from snellen.video.luma_reader import WHITE, grey
@@ -92,10 +92,16 @@ def _images(folder: Path, warn: Warn) -> dict[str, Path]:
     if not found:
         raise InputError(f"{folder} holds no image; videos are compared one by one")
     unread = "images of types that are not read"
-    for suffixes, what in ((VIDEO_SUFFIXES, "videos"), (UNREAD_SUFFIXES, unread)):
-        left = [path.name for path in files if path.suffix.lower() in suffixes]
-        if left:
-            warn(str(folder), f"{what} are left out: {_listed(left)}")
+    others = [path for path in files if not is_image(path)]
+    left = [path.name for path in others if path.suffix.lower() in UNREAD_SUFFIXES]
+    videos = [
+        path.name
+        for path in others
+        if is_known(path) and path.suffix.lower() not in UNREAD_SUFFIXES
+    ]
+    for names, what in ((videos, "videos"), (left, unread)):
+        if names:
+            warn(str(folder), f"{what} are left out: {_listed(names)}")
     return found
 
 
@@ -111,10 +117,10 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + more
 
 
-def check(reference: Path, distorted: Path, resized: bool, least: int = SMALLEST) -> None:
+def check(reference: Path, distorted: Path, resized: bool, has_mad: bool = True) -> None:
     """Refuse (InputError) two images that cannot be compared, as far as their headers show.
 
-    `least` is that of the pixels of a side.
+    `has_mad`: whether MAD is computed, which needs larger ones.
     """
     sizes = []
     for path in (reference, distorted):
@@ -123,12 +129,7 @@ def check(reference: Path, distorted: Path, resized: bool, least: int = SMALLEST
     if sizes[0] != sizes[1] and not resized:
         # The pixels have the last word: a PNG may say only behind them how it is turned.
         pair(reference, distorted, False, None, lambda name, text: None)
-    if min(sizes[0]) < least:
-        (width, height), margin = sizes[0], ", as MAD leaves a margin of 33 pixels out"
-        raise InputError(
-            f"{reference} is {width}×{height}; expected at least {least}×{least}"
-            f"{margin if least == SMALLEST else ''}"
-        )
+    check_size(*sizes[0], str(reference), has_mad)
 
 
 def pair(

@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snellen.errors import InputError
+from snellen.errors import InputError, SnellenError
 from snellen.frames import values
+from snellen.frames.existing import ELSEWHERE, BusyError, ExistsError
+from snellen.frames.kinds import names_picture
 from snellen.frames.protection import place
 from snellen.frames.remote import Remote
-from snellen.jobs.inputs import PIPE, is_picture
+from snellen.jobs.inputs import PIPE
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path
 from snellen.jobs.search import Found, search
-from snellen.jobs.sequence import film, is_there
+from snellen.jobs.segments import is_joined
+from snellen.jobs.sequence import film, is_one_film, is_there
 
 Spot = Callable[..., tuple[str, str]]
 
@@ -44,6 +47,26 @@ class Plan:
     """Folders that cannot be read, and inputs that would become one file."""
     several: bool = False
     """Whether more than one file was asked for, or a folder."""
+    skip_existing: bool = False
+    """Whether inputs are left out whose outputs are there, or that another run makes meanwhile."""
+    existing: tuple[tuple[Path, Path], ...] = ()
+    """Inputs that fail as their outputs are there, and these; see `without_existing`."""
+
+    def clash(self) -> ExistsError | None:
+        """Return the one error about all outputs that are there; None: there are none."""
+        if not self.existing:
+            return None
+        first, count = self.existing[0][1], len(self.existing)
+        every = count + len(self.pairs) + len(self.skipped)
+        said, which = f"{first} exists", "it"
+        if count > 1:
+            said, which = f"{count} of {every} outputs exist, as {first}", "them"
+        return ExistsError(
+            said,
+            parameter="overwrite",
+            advice=f"leave {which} out by `skip_existing`=True, or replace {which} by "
+            "`overwrite`=True",
+        )
 
 
 def plan(
@@ -85,7 +108,7 @@ def plan(
     together : bool
         Whether all inputs are one burst, with one output; the plan names the first of them.
     sequences : bool
-        Whether the input is a folder or a pattern of pictures that become one film.
+        Whether a folder or a pattern of pictures, as an input, becomes one film.
 
     Raises
     ------
@@ -99,7 +122,7 @@ def plan(
             "got `skip_existing` with `overwrite`", parameter="skip_existing",
             advice="leave one of them out",
         )  # fmt: skip
-    if sequences:
+    if sequences and not all(map(is_one_film, inputs)):
         if recursive or together:
             raise InputError(
                 f"got `fps` with `{'recursive' if recursive else 'burst'}`", parameter="fps"
@@ -131,7 +154,37 @@ def plan(
         ),
         (*failed, *((one.path, error) for one, error in clashes.items())),
         several,
+        skip_existing,
     )  # fmt: skip
+
+
+def without_existing(found: Plan) -> Plan:
+    """Return a plan for several files without those whose outputs are there; they are one failure.
+
+    A film whose segments have been joined, and that was killed before all of them were removed, is
+    not one of these: its job ends what was begun.
+    """
+    if not found.several or found.skip_existing:
+        return found
+    existing: list[tuple[Path, Path]] = []
+    left: list[tuple[Path, Path]] = []
+    for source, target in found.pairs:
+        done = _is_done(Found(source, target=target))
+        fails = done and (isinstance(target, Remote) or not is_joined(target))
+        (existing if fails else left).append((source, target))
+    return replace(found, pairs=tuple(left), existing=tuple(existing))
+
+
+def passed_over(found: Plan, target: Path, error: SnellenError | None) -> str | None:
+    """Return why an input is skipped whose output another run has made, or makes; None: it is not.
+
+    The plan found no output, so that whoever it is from runs beside this one.
+    """
+    if not found.skip_existing or not isinstance(error, ELSEWHERE):
+        return None
+    if isinstance(error, BusyError):
+        return "another run is making it"
+    return f"{target} is there" if is_there(target) else None
 
 
 def file_target(source: Path, target: File | None, word: Word, sequence: bool = False) -> Path:
@@ -167,8 +220,8 @@ def _burst(found: list[Found], output: Path | None, word: Word, skip_existing: b
 
 def _one(pair: tuple[Path, Path], skip_existing: bool) -> Plan:
     if skip_existing and is_there(pair[1]):
-        return Plan((), (Skipped(*pair, f"{pair[1]} is there"),))
-    return Plan((pair,))
+        return Plan((), (Skipped(*pair, f"{pair[1]} is there"),), skip_existing=True)
+    return Plan((pair,), skip_existing=skip_existing)
 
 
 def _targets(
@@ -191,7 +244,7 @@ def _targets(
         raise InputError(
             f"{output} is a file; several inputs need a folder as output", parameter="target"
         )
-    if not (into or output.is_dir()) and is_picture(output):
+    if not (into or output.is_dir()) and names_picture(output):
         raise InputError(
             f"several inputs need a folder as output, and {output} names a file",
             parameter="target",

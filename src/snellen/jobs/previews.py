@@ -22,11 +22,13 @@ from snellen.jobs.inputs import PIPE, stream
 from snellen.jobs.options import Time, path, seconds
 from snellen.jobs.reports.facts import of_film
 from snellen.jobs.reports.source import moved
-from snellen.jobs.sequence import makes_film
+from snellen.jobs.sequence import is_sequence_of, makes_film
 from snellen.jobs.upscale import UpscaleJob
 from snellen.jobs.upscale_video import models_of, settled
 from snellen.report.contents import Facts
 from snellen.video.clip import Clip
+from snellen.video.passthrough.tags import UNMOVED
+from snellen.video.sink.repetitions import UNREPEATED
 from snellen.video.source.decode import Source
 
 SECONDS = 2.0
@@ -179,7 +181,8 @@ def _checked(
             raise InputError(f"got a {type(job).__name__}; expected an UpscaleJob or a DeblurJob")
         source = job.source
         if (
-            not isinstance(source, Path) or source == PIPE or job.video.fps is not None
+            not isinstance(source, Path) or source == PIPE
+            or is_sequence_of(source, job.video.fps)
             or (source.exists() and not source.is_file())
             or not makes_film(source, job.target, None)
         ):  # fmt: skip
@@ -228,11 +231,12 @@ class _Watched:
     def __init__(self, events: Collected, subject: str, total: int) -> None:
         self._events, self._subject, self._total = events, subject, total
         self._done, self._began = 0, time.monotonic()
-        self.warning, self.frame, self.notice = (
-            events.warning,
-            lambda subject, row: None,
-            events.notice,
-        )
+        self.frame, self.notice = lambda subject, row: None, events.notice
+
+    def warning(self, subject: str, message: str) -> None:
+        """Pass a warning on, unless it is of what an excerpt lacks and nobody sees."""
+        if not message.endswith((UNMOVED, UNREPEATED)):
+            self._events.warning(subject, message)
 
     def progress(self, progress: Progress) -> None:
         """Count the frames of an excerpt as a part of all."""
@@ -260,7 +264,7 @@ def _made(
     folder: Path,
     events: Collected,
 ) -> PreviewResult:
-    from snellen.jobs.excerpts import of_job, reel, source_parts
+    from snellen.jobs.excerpts import check_scored, of_job, reel, source_parts
     from snellen.jobs.reports.run import Wording, score_and_report
 
     watched = _Watched(events, str(compare.reference), len(found) * len(jobs))
@@ -269,6 +273,7 @@ def _made(
     parts = source_parts(first, found)
     area = models_of(first).area if isinstance(first, UpscaleJob) else None
     frames = reel(parts, reference, moved(first, "preview"), area)
+    check_scored(reference, str(compare.reference))
     made: list[_Made] = []
     files = []
     for at, (label, given) in enumerate(jobs.items()):
@@ -295,7 +300,9 @@ def _made(
         compare, reference=reference, variants=tuple(files), every=every,
         pictures=min(MOST_PICTURES, max(8, len(found) + 3)),
     )  # fmt: skip
-    with closing(Source(compare.reference, Clip(map=first.video.clip.map))) as source:
+    with closing(
+        Source(compare.reference, Clip(map=first.video.clip.map, fps=first.video.clip.fps))
+    ) as source:
         facts = of_film(source.info, None)
     long = float(sum(one.seconds for one in found))
     wording = Wording(

@@ -18,9 +18,9 @@ from PIL.PngImagePlugin import PngInfo
 
 from snellen.errors import InputError, quoted
 from snellen.frames import arrays, atomic, values
+from snellen.frames.kinds import is_image
 from snellen.frames.opening import contents
 from snellen.frames.protection import place
-from snellen.jobs.inputs import is_image
 from snellen.mia.psf import given
 
 Array = npt.NDArray[Any]

@@ -9,15 +9,17 @@ from typing import overload
 
 from snellen.errors import InputError
 from snellen.frames import atomic
+from snellen.frames.kinds import is_image, names_image
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.execute import around, run
-from snellen.jobs.inputs import PIPE, is_image
+from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import File, path
 from snellen.jobs.reports.source import Shown, moved
 from snellen.jobs.score import ScoreJob, ScoreResult
+from snellen.jobs.sequence import is_sequence_of
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 from snellen.video.clip import Clip
 
@@ -61,17 +63,18 @@ def about_result(
             parameter="report",
             advice="name files, and one source",
         )
-    if job.video.fps is not None:
+    if is_sequence_of(job.source, job.video.fps):
         raise InputError(
             "got `report` with `fps`: a report about a film is made of one file",
             parameter="report",
             advice="leave it out, and use snellen compare",
         )
-    shown = job
-    if isinstance(job, UpscaleJob) and is_image(job.source):
+    film = not names_image(job.target)
+    image, shown = is_image(job.source, film), job
+    if isinstance(job, UpscaleJob) and image:
         shown = replace(job, enhancement=Enhancement())  # which is for films
     moved(shown, "report")  # which refuses what does not meet
-    if is_image(job.source) != is_image(job.target):
+    if image == film:
         raise InputError(
             f"got `report` with {job.source} and {job.target}; expected two images or two videos",
             parameter="report",

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from snellen.errors import InputError, SnellenError
 from snellen.frames import values
 from snellen.frames.brief import Brief
+from snellen.frames.kinds import UNREAD_SUFFIXES, are_images
 from snellen.frames.opening import missing
 from snellen.frames.white import stated
 from snellen.jobs import score_outputs
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.fields import check_types
-from snellen.jobs.inputs import PIPE, UNREAD_SUFFIXES, is_image
+from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import (
     MadSettings,
     check_decoder,
@@ -64,7 +65,7 @@ class ScoreJob(Job):
     mad: MadSettings = field(default_factory=MadSettings)
     """Which MAD."""
     metrics: tuple[str, ...] = ("mad",)
-    """Some of "mad", "psnr" and "ssim"; "vmaf" is refused with what is missing for it."""
+    """Some of "mad", "psnr" and "ssim", and of films "vmaf", where FFmpeg has it."""
     data_range: float | None = None
     """Sample value of white of float images; None: 1. That of others goes by their bits."""
     resize: bool = False
@@ -153,6 +154,8 @@ class ScoreJob(Job):
                     f"got `{name}` with `metrics`={','.join(self.metrics)}; it is of mad",
                     parameter="metrics",
                 )
+        if VMAF in self.metrics and self.every > 1:
+            raise InputError("vmaf needs all frames; leave `every` out", parameter="every")
         if self.temporal and self.every > 1:
             raise InputError("`temporal` needs all frames; leave `every` out", parameter="temporal")
         if self.temporal and (self.clip.frames or SHORTEST) < SHORTEST:
@@ -172,8 +175,8 @@ class ScoreJob(Job):
         both = self.reference, self.distorted
         _check_there(both)
         kinds = [
-            FOLDER if one.is_dir() else IMAGE if is_image(one, other) else FILM
-            for one, other in zip(both, reversed(both), strict=True)
+            FOLDER if one.is_dir() else IMAGE if image else FILM
+            for one, image in zip(both, are_images(*both), strict=True)
         ]
         for one, kind, other in zip(both, kinds, reversed(kinds), strict=True):
             if kind == FILM and other == IMAGE and one.suffix.lower() in UNREAD_SUFFIXES:
@@ -195,11 +198,16 @@ class ScoreJob(Job):
         Raises
         ------
         InputError
-            As `kind`; an option for other inputs; an output that must not be written; VMAF,
-            which nothing here computes.
+            As `kind`; an option for other inputs; an output that must not be written; VMAF of
+            images, or where FFmpeg lacks it.
         """
         kind = self.kind()
         self.check_metrics()
+        if VMAF in self.metrics and kind != FILM:
+            raise InputError(
+                f"got `metrics`={','.join(self.metrics)} with {kind}; vmaf is for videos",
+                parameter="metrics",
+            )
         if kind == FILM and self.data_range is not None:
             raise InputError(
                 f"got `data_range` with {kind}; it is for float images", parameter="data_range"
@@ -221,11 +229,12 @@ class ScoreJob(Job):
         return kind
 
     def check_metrics(self) -> None:
-        """Refuse (InputError) VMAF, which nothing here computes."""
+        """Refuse (InputError) VMAF where FFmpeg lacks it."""
         if VMAF in self.metrics:
             from snellen.video import vmaf  # which imports PyAV
 
-            raise vmaf.refused()
+            if not vmaf.is_there():
+                raise vmaf.refused()
 
     def _is_set(self, name: str) -> bool:
         """Return whether a parameter differs from its default."""

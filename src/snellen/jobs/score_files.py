@@ -11,9 +11,11 @@ from snellen.jobs.patterns import the_only
 from snellen.jobs.report_after import with_report
 from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.metrics.names import KNOWN, chosen
+from snellen.process import while_running
 from snellen.video.clip import Clip
 
 
+@while_running
 def score_files(
     reference: File,
     distorted: File,
@@ -60,8 +62,8 @@ def score_files(
     reference, distorted : str or Path
         Two videos (one may be "-": y4m on standard input), two images, or two folders of images.
     metrics : str or sequence of str
-        "mad,psnr,ssim", or some of these, as for `snellen.score`. "vmaf" is refused: it needs
-        FFmpeg's filter libvmaf, which PyAV's wheels do not have.
+        "mad,psnr,ssim", or some of these, as for `snellen.score`; beside or without them, of
+        videos, "vmaf": where FFmpeg has the filter libvmaf, as in PyAV 19 (Python 3.12 or later).
     variant : str
         "2011", as the authors' code of that year, or "paper", as their article.
     hi_scale : float

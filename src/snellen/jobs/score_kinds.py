@@ -12,12 +12,10 @@ from snellen.jobs.events import Collected, Progress
 from snellen.jobs.pairs import check, partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_run import ScoreRun, score_frames, score_pictures, score_two
-from snellen.mad.definition import SMALLEST
 from snellen.mad.temporal import TemporalScore
 from snellen.metrics.names import MAD
-from snellen.metrics.ssim import WINDOW
 from snellen.video import progress
-from snellen.video.align import align
+from snellen.video.align import LEAST, align
 from snellen.video.compare import Summary
 from snellen.video.source.decode import Source
 
@@ -36,7 +34,7 @@ def folders(job: ScoreJob, events: Collected) -> ScoreResult:
     pairs = list(enumerate(partners(job.reference, job.distorted, run.warn)))
     pairs = pairs[:: job.every][: job.clip.frames]
     for _, (_, one, other) in pairs:  # before any is scored
-        check(one, other, job.resize, SMALLEST if MAD in job.metrics else WINDOW)
+        check(one, other, job.resize, MAD in job.metrics)
     began = time.monotonic()
     method = score_parts.of_folders(run, pairs)
     if method is None:
@@ -79,12 +77,13 @@ def _align(run: ScoreRun) -> None:
     found = align(job.reference, job.distorted, job.clip, job.decoder, report)
     run.offset, run.aligned = found.offset or 0, found.offset is not None
     if not run.aligned:
-        run.warn(
-            "",
+        why = (
             f"no offset within {found.searched} frames is told by what the videos show: they "
-            "hardly move there, or show different things; frames meet by number, unless `offset` "
-            "says otherwise",
+            "hardly move there, or show different things"
+            if found.searched
+            else f"the videos are too short for `align`: it needs more than {LEAST} frames of each"
         )
+        run.warn("", f"{why}; frames meet by number, unless `offset` says otherwise")
 
 
 def _temporal(run: ScoreRun, frames: int) -> tuple[TemporalScore | None, InputError | None]:

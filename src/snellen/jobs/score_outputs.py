@@ -10,9 +10,7 @@ from snellen.frames.protection import is_input, place
 from snellen.jobs.inputs import PIPE, contents
 
 
-def check(
-    inputs: tuple[Path, Path], table: Path | None, maps: Path | None, overwrite: bool
-) -> None:
+def check(inputs: tuple[Path, ...], table: Path | None, maps: Path | None, overwrite: bool) -> None:
     """Refuse outputs that cannot be written, or would replace an input.
 
     Parameters
@@ -37,7 +35,7 @@ def check(
                 _check_apart(table, maps)
 
 
-def _check_maps(maps: Path, inputs: tuple[Path, Path], overwrite: bool) -> None:
+def _check_maps(maps: Path, inputs: tuple[Path, ...], overwrite: bool) -> None:
     from snellen.mad import heatmap
 
     if maps == PIPE:

@@ -25,7 +25,9 @@ from snellen.jobs.score_run import Numbered, ScoreRun, score_frames, score_pictu
 from snellen.jobs.score_step import Method
 from snellen.jobs.score_table import ScoreRow
 from snellen.mad.heatmap import Kept
+from snellen.metrics.names import VMAF
 from snellen.video.compare import Summary, count, lengths
+from snellen.video.drift import Drift, together
 from snellen.video.messages import counted
 from snellen.video.pairing import Part
 from snellen.video.progress import Meter
@@ -131,11 +133,15 @@ class _Joined:
     methods: Counter[Method] = field(default_factory=Counter)
     """With how many pairs each has scored."""
     summary: Summary | None = None
+    drift: Drift | None = None
+    """Of all parts so far."""
 
     def add(self, found: Scored, scored: int) -> None:
         if found.method is not None:
             self.methods[found.method] += scored
         self.summary = found.summary
+        if found.summary is not None:
+            self.drift = together(self.drift, found.summary.drift)
 
     @property
     def method(self) -> Method:
@@ -175,6 +181,8 @@ def are_shared(run: ScoreRun) -> bool:
         why = "standard input can be read once"
     elif job.reference.is_fifo() or job.distorted.is_fifo():
         why = "a pipe can be read once"
+    elif VMAF in job.metrics:
+        why = "VMAF counts by the frames around each"
     elif job.temporal:
         why = "`temporal` needs all frames at once"
     elif job.clip.start is not None and job.clip.frames is not None:
@@ -221,10 +229,12 @@ def of_films(run: ScoreRun) -> tuple[Summary, Method] | None:
     if summary is None or not run.rows:
         return None
     summary = replace(
-        summary, frames=len(run.rows), device=joined.method.device, seconds=time.monotonic() - began
-    )
-    text = lengths((str(job.reference), str(job.distorted)), summary, run.offset)
-    if text is not None:
+        summary, frames=len(run.rows), device=joined.method.device, drift=joined.drift,
+        seconds=time.monotonic() - began,
+    )  # fmt: skip
+    drifted = None if joined.drift is None else str(joined.drift)
+    differ = lengths((str(job.reference), str(job.distorted)), summary, run.offset)
+    for text in filter(None, (drifted, differ)):
         run.warn("", text)
         summary = replace(summary, warnings=(*summary.warnings, text))
     return summary, joined.method

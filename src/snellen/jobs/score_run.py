@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,12 @@ from snellen.jobs.pairs import pair
 from snellen.jobs.score import FOLDER, ScoreJob, ScoreResult
 from snellen.jobs.score_step import Method, ScoreStep
 from snellen.jobs.score_table import SCORES, ScoreRow, ScoreTable, as_json
+from snellen.jobs.score_vmaf import VmafStep
 from snellen.jobs.stills import damaged
 from snellen.mad import heatmap
 from snellen.mad.result import Score
 from snellen.mad.temporal import TemporalScore
-from snellen.metrics.names import MAD
+from snellen.metrics.names import MAD, VMAF
 from snellen.video import progress
 from snellen.video.compare import Compared, Summary, compare
 from snellen.video.pairing import Part
@@ -95,11 +96,23 @@ class ScoreRun:
         if MAD not in self.job.metrics:
             numbers.update(mad=None, hi=None, lo=None)
         row = ScoreRow(**numbers, **facts)
-        self.take(row)
+        if VMAF in self.job.metrics:
+            self.rows.append(row)  # `complete` reports it
+        else:
+            self.take(row)
         if found.detection is not None:
             self.worst.keep(
                 file, found, as_json({"name": file, **row.facts()} if not facts else _of(row))
             )
+
+    def complete(self, scores: Sequence[float]) -> None:
+        """Add VMAF to all rows so far and to the index of maps, and report them."""
+        rows, self.rows = self.rows, []
+        for row, score in zip(rows, scores, strict=True):
+            self.take(replace(row, vmaf=score))
+        of = {row.frame: row.vmaf for row in self.rows}
+        for facts in self.worst.facts:
+            facts["vmaf"] = of[facts["frame"]]
 
     def take(self, row: ScoreRow) -> None:
         """Add the scores of a picture."""
@@ -173,11 +186,16 @@ def score_frames(
     reference, distorted = (
         standard_input() if one == PIPE else one for one in (job.reference, job.distorted)
     )
-    return compare(
-        reference, distorted, run.step, take, clip=job.clip, offset=run.offset, every=job.every,
-        resized=job.resize, decoder=job.decoder, on_warning=run.warn, on_progress=run.progress,
-        opened=opened, part=part,
-    )  # fmt: skip
+    with ExitStack() as stack:
+        with_vmaf = stack.enter_context(VmafStep(run.step)) if VMAF in job.metrics else None
+        summary = compare(
+            reference, distorted, with_vmaf or run.step, take, clip=job.clip, offset=run.offset,
+            every=job.every, resized=job.resize, decoder=job.decoder, on_warning=run.warn,
+            on_progress=run.progress, opened=opened, part=part,
+        )  # fmt: skip
+        if with_vmaf is not None:
+            run.complete(with_vmaf.scores())
+    return summary
 
 
 def score_two(

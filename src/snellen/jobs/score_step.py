@@ -16,6 +16,7 @@ from snellen.jobs.events import Events, notify
 from snellen.jobs.fallback import chosen, on_device
 from snellen.jobs.options import MadSettings
 from snellen.mad.beside import COMPUTED
+from snellen.mad.definition import BLOCK, SMALLEST
 from snellen.mad.heatmap import Worst
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
@@ -27,6 +28,33 @@ Array = npt.NDArray[Any]
 
 LARGE = 2 << 30
 """Bytes of two clips from which on a warning says how much memory they take."""
+
+
+def check_size(width: int, height: int, subject: str, has_mad: bool) -> None:
+    """Refuse (InputError) pictures that are too small for what is computed of them.
+
+    `subject` names the files.
+    """
+    least, who = (SMALLEST, f"MAD, which leaves a margin of {SMALLEST - 1} pixels out")
+    if not has_mad:
+        least, who = WINDOW, "PSNR and SSIM"
+    if min(width, height) < least:
+        raise InputError(
+            f"{subject}: got pictures of {width}×{height}; expected at least {least}×{least}, for "
+            f"{who}",
+            advice=f"PSNR and SSIM take {WINDOW}×{WINDOW}" if has_mad else None,
+        )
+
+
+def little(width: int, height: int) -> str | None:
+    """Return what is said of pictures of which MAD scores hardly anything; None: nothing."""
+    across, down = width - SMALLEST + 1, height - SMALLEST + 1
+    if across * down >= BLOCK * BLOCK:
+        return None
+    return (
+        f"pictures of {width}×{height} are too small for MAD to say much: it leaves a margin "
+        f"of {SMALLEST - 1} pixels out, so that {across}×{down} pixels count, less than a block"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +107,8 @@ class ScoreStep:
         events: Events,
     ) -> None:
         self._settings = asdict(settings)
-        self._device, self._subject, self._events = device, subject, events
+        self.subject = subject
+        self._device, self._events = device, events
         self._worst = worst
         self._rising = False  # whether the last picture was among the worst so far
         self._has_mad = MAD in metrics
@@ -96,13 +125,11 @@ class ScoreStep:
     def prepare(self, format: Format) -> Format:
         """Get ready for planes of a format; on the CPU where "auto"'s GPU lacks memory."""
         self._range = format.white if format.white is not None else float((1 << format.bits) - 1)
+        check_size(format.width, format.height, self.subject, self._has_mad)
         if not self._has_mad:
-            if min(format.width, format.height) < WINDOW:
-                raise InputError(
-                    f"got pictures of {format.width}×{format.height}; expected at least "
-                    f"{WINDOW}×{WINDOW}"
-                )
             return format
+        if (said := little(format.width, format.height)) is not None:
+            self._warn(said)
 
         def prepared(device: str) -> Scorer:
             scorer = self._scorer
@@ -112,7 +139,7 @@ class ScoreStep:
             return scorer
 
         device = "cpu" if self._scorer.device == "cpu" else self._device
-        self._scorer = on_device(prepared, device, self._subject, self._events)
+        self._scorer = on_device(prepared, device, self.subject, self._events)
         return format
 
     @property
@@ -209,7 +236,7 @@ class ScoreStep:
         )
 
     def _warn(self, text: str) -> None:
-        self._events.warning(self._subject, text)
+        self._events.warning(self.subject, text)
 
 
 class Clips:

@@ -12,9 +12,11 @@ from typing import Any
 
 from snellen.frames import atomic
 from snellen.frames.brief import Brief
-from snellen.mad.pooling import Pooled, pool
+from snellen.mad.pooling import Pooled, pool, pool_psnr
 
-SCORES = ("mad", "hi", "lo", "psnr", "ssim")
+SCORES = ("mad", "hi", "lo", "psnr", "ssim", "vmaf")
+OF_MEAN_MSE = "psnr_of_mean_mse"
+"""Column of tables of many pairs: PSNR of the mean squared error of each."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -37,6 +39,8 @@ class ScoreRow(Brief):
     """Peak signal-to-noise ratio in dB, infinite for equal pictures; None: not asked for."""
     ssim: float | None = None
     """Structural similarity, 1 for equal pictures; None: not asked for."""
+    vmaf: float | None = None
+    """VMAF of a frame of a film, 0 to 100, where 100 is best; None: not asked for."""
 
     def facts(self) -> dict[str, Any]:
         """Return frame, time or name, then the scores: those that the row has."""
@@ -62,7 +66,10 @@ class ScoreTable(Brief):
 
     def pooled(self) -> dict[str, Pooled]:
         """Return the statistics of each score, by its name."""
-        return {name: pool([getattr(row, name) for row in self.rows]) for name in self.scores}
+        return {
+            name: (pool_psnr if name == "psnr" else pool)([getattr(row, name) for row in self.rows])
+            for name in self.scores
+        }
 
     def worst(self, count: int) -> list[ScoreRow]:
         """Return the rows with the worst first score, the worst first; of equals the first.
@@ -75,13 +82,12 @@ class ScoreTable(Brief):
 
     def _repr_html_(self) -> str:
         """Return statistics and the worst rows, for notebooks."""
-        from dataclasses import asdict
-
         from snellen.frames.notebook import table
 
-        pooled = {name: asdict(one) for name, one in self.pooled().items()}
-        head = ["", *next(iter(pooled.values()))]
-        found = table(head, [(name.upper(), *one.values()) for name, one in pooled.items()])
+        pooled = {name: one.facts() for name, one in self.pooled().items()}
+        head = list(next(iter(pooled.values())))
+        lines = [(name.upper(), *(one[key] for key in head)) for name, one in pooled.items()]
+        found = table(["", *head], lines)
         worst = self.worst(len(self.rows))
         return found + table(self.columns, [list(row.facts().values()) for row in worst])
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.errors import InputError
+from snellen.frames.kinds import is_known
 from snellen.frames.protection import place
-from snellen.jobs.inputs import PIPE, VIDEO_SUFFIXES, is_image
+from snellen.jobs.inputs import PIPE
 from snellen.jobs.patterns import matching
 
 
@@ -82,7 +83,7 @@ def _walked(
             failed.append((here, InputError(f"{here} cannot be read: {reason}")))
             continue
         paths = [here / name for name in names if not name.startswith(".")]
-        for path in filter(_is_known, paths):
+        for path in filter(is_known, paths):
             if os.path.isfile(path):  # noqa: PTH113
                 yield path
             elif path.is_symlink() and not os.path.exists(path):  # noqa: PTH110  never raises
@@ -90,8 +91,3 @@ def _walked(
         if recursive:
             inner = [path for path in paths if os.path.isdir(path) and not path.is_symlink()]  # noqa: PTH112
             waiting += [path for path in reversed(inner) if place(path) != apart]
-
-
-def _is_known(path: Path) -> bool:
-    """Return whether a name is that of a video or an image that is read."""
-    return path.suffix.lower() in VIDEO_SUFFIXES or is_image(path)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from snellen.frames.opening import opened, raw
 from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs import PIPE
+from snellen.jobs.naming import lengthened
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
     Changed = Callable[[Segments], Segments]
 
+UNWANTED = "no segments are wanted, which several would share"
+"""Why there are none, as the end of a sentence."""
 _END = 1 << 20
 """Bytes at each end of an input that are hashed."""
 _MOST = 1 << 30
 """Bytes of such a file that is at an address."""
 _SUFFIX = ".segments"
-_LONGEST, _KEPT = 255, 32
-"""Bytes that a name may have; characters that are kept of one that would be longer."""
 _FREE = frozenset(
     {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
      "segments", "keep_segments", "discard_segments", "quality", "model", "workers", "cluster"}
@@ -56,12 +57,7 @@ class FilmJob(Protocol):
 
 def folder_of(target: Path) -> Path:
     """Return where the segments of an output are kept until it is complete."""
-    goal = Path(os.path.realpath(target))
-    name = f"{goal.name}{_SUFFIX}"
-    if len(os.fsencode(name)) > _LONGEST:
-        digest = sha256(os.fsencode(goal.name)).hexdigest()[:16]
-        name = f"{goal.name[:_KEPT]}-{digest}{_SUFFIX}"
-    return goal.with_name(name)
+    return lengthened(Path(os.path.realpath(target)), _SUFFIX)
 
 
 def is_joined(target: Path) -> bool:
@@ -100,6 +96,10 @@ def segments_of(
         if job.discard_segments and not job.segments:
             discard(folder)
     if not job.segments:
+        if workers is not None:
+            from snellen.video.segments.words import ALONE
+
+            notify(events, str(job.source), f"{ALONE}: {UNWANTED}")
         return None
     discards = iter([job.discard_segments])  # not what a GPU that then failed has finished
     found = partial(_segments, job, models, events, notes, discards, workers)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
 from snellen.frames import store
+from snellen.frames.kinds import is_image, kind_of, names_image
 from snellen.frames.numbering import is_pattern, there
 from snellen.frames.opening import missing
 from snellen.frames.remote import Remote
+from snellen.frames.signatures import UNKNOWN
 from snellen.jobs.events import Events
-from snellen.jobs.inputs import ANIMATED, PIPE, is_image
+from snellen.jobs.inputs import ANIMATED, PIPE
 from snellen.jobs.naming import Word
 from snellen.jobs.patterns import matching, natural
 
@@ -25,6 +27,18 @@ if TYPE_CHECKING:
     from snellen.video.source.pictures import Pictures
 
 _NUMBER = re.compile(r"(\d{1,18})\D*")
+
+
+def is_sequence_of(source: Path, fps: Fraction | None) -> bool:
+    """Return whether `fps` makes a film of pictures; else it is the rate of a film, if anything."""
+    return fps is not None and not is_one_film(source)
+
+
+def is_one_film(source: Path) -> bool:
+    """Return whether a source is a film itself, and no folder or pattern of pictures."""
+    if source == PIPE:
+        return True
+    return source.exists() and not source.is_dir() and not is_image(source)
 
 
 def files_of(source: Path) -> list[Path]:
@@ -36,8 +50,6 @@ def files_of(source: Path) -> list[Path]:
         There are none; a picture that is named itself, or what is no picture; or the folder cannot
         be read.
     """
-    if source == PIPE:
-        raise InputError("`fps` is for pictures, and standard input is a film", parameter="fps")
     if source.is_dir():
         try:
             every = list(source.iterdir())
@@ -76,22 +88,27 @@ def opened(source: Path, fps: Fraction, events: Events) -> Pictures:
 
 def is_sequence(target: Path) -> bool:
     """Return whether an output is a pattern of pictures that a film becomes."""
-    return is_image(target) and is_pattern(target)
+    return names_image(target) and is_pattern(target)
 
 
 def makes_film(source: Path, target: Path, fps: Fraction | None) -> bool:
     """Return whether a job works frame by frame; else it is about one image."""
-    if fps is not None or not (is_image(source, target) or _is_unnamed_image(source, target)):
+    if fps is not None:
         return True
-    return not is_image(source) and is_sequence(target)  # all pictures of an animation
+    if is_sequence(target):  # all pictures of an animation
+        return not is_image(source, film=True)
+    film = not names_image(target)
+    return not (is_image(source, film) or _is_unnamed_image(source, target))
 
 
 def _is_unnamed_image(source: Path, target: Path) -> bool:
-    """Return whether a pipe, or a file without a suffix, is an image: the output can only be one.
+    """Return whether an unknown input without a suffix is an image: the output can only be one.
 
     .webp and .avif may be animations.
     """
-    return not source.suffix and is_image(target) and target.suffix.lower() not in ANIMATED
+    if source.suffix or kind_of(source) is not UNKNOWN:
+        return False
+    return names_image(target) and target.suffix.lower() not in ANIMATED
 
 
 def is_there(target: Path) -> bool:

@@ -18,12 +18,14 @@ from snellen.jobs.inputs import claim, stream
 from snellen.jobs.job_ticket import FileJob, Finished, first, named
 from snellen.jobs.job_workers import by_workers
 from snellen.jobs.options import MANY
-from snellen.jobs.planning import Plan
+from snellen.jobs.planning import Plan, passed_over, without_existing
 from snellen.jobs.upscale import UpscaleResult
+from snellen.process import while_running
 
 R = TypeVar("R", UpscaleResult, DeblurResult)
 
 
+@while_running
 def run_several(
     jobs: Iterable[AnyJob],
     events: Events | None = None,
@@ -150,7 +152,11 @@ def each_file(
         )  # fmt: skip
     listener = Collected(listening(events))
     results: list[R] = []
+    if not options.get("overwrite"):
+        todo = without_existing(todo)
     failed: list[SnellenError] = [error for _, error in todo.failed]
+    if (clash := todo.clash()) is not None:
+        failed.append(clash)
     for one in todo.skipped:
         listener.notice(str(one.source), f"skipped, {one.why}")
     with atomic.protected(one for source, _ in todo.pairs for one in stream(source)):
@@ -169,6 +175,9 @@ def each_file(
                 else:
                     results.append(raised(found[number].result))
             except SnellenError as error:
+                if (why := passed_over(todo, goal, error)) is not None:
+                    listener.notice(str(source), f"skipped, {why}")
+                    continue
                 failed.append(named(error, source, goal) if todo.several else error)
     if failed:
         for other in failed[1:]:

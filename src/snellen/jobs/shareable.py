@@ -13,7 +13,7 @@ from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.files import AnyJob, named_by, read_by, written_by
 from snellen.jobs.inputs import is_own
 from snellen.jobs.job_ticket import FileJob, first
-from snellen.jobs.sequence import is_sequence, makes_film
+from snellen.jobs.sequence import is_sequence, is_sequence_of, makes_film
 from snellen.jobs.upscale import UpscaleJob
 from snellen.upscaling.shipped import AUTO
 
@@ -60,7 +60,7 @@ def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
     if isinstance(job, UpscaleJob | DeblurJob):
         source = first(job)
         files |= {place(one) for one in (source, *getattr(job, "sources", ()))}
-        if job.video.fps is not None:
+        if is_sequence_of(source, job.video.fps):
             is_pattern = any(one in source.name for one in "*?[%") and not source.is_dir()
             folder = place(source.parent if is_pattern else source)
             keys = {f"{folder} file", f"{folder} sequence"}

@@ -16,7 +16,7 @@ __all__ = ["image_at", "late_step", "text_of", "wanted"]
 
 if TYPE_CHECKING:
     from snellen.video.convert import LateStep
-    from snellen.video.media import MediaInfo, PictureInfo
+    from snellen.video.media import MediaInfo
     from snellen.video.step import RateStep, Step
 
 
@@ -36,6 +36,7 @@ def late_step(
     from snellen.upscaling.fit import Fit
     from snellen.video.chain import Chain
     from snellen.video.convert import LateStep
+    from snellen.video.turning import is_on_its_side
 
     def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
         picture = info.picture
@@ -43,8 +44,8 @@ def late_step(
         across, down = picture.format.subsampling or (0, 0)
         pixel = picture.sample_aspect_ratio
         found = geometry(
-            goal, width, height, pixel=pixel or Fraction(1), turned=_is_turned(picture),
-            unit=(1 << across, 1 << down), scales=scales,
+            goal, width, height, pixel=pixel or Fraction(1), scales=scales,
+            turned=is_on_its_side(picture.display_matrix), unit=(1 << across, 1 << down),
         )  # fmt: skip
         with limits.at_most(None, prod(found.scales) ** 2):
             limits.check_size(info.name, width, height, film=True)
@@ -88,9 +89,3 @@ def image_at(
     for scale in found.scales:
         pixels = enlarge(pixels, scale)
     return pixels if found.plain else fitted(pixels, found)
-
-
-def _is_turned(picture: PictureInfo) -> bool:
-    """Return whether pictures are shown turned by 90° to either side."""
-    matrix = picture.display_matrix
-    return matrix is not None and abs(matrix[1]) > abs(matrix[0])

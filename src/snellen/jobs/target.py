@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
+from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
+from snellen.mad.definition import SMALLEST
 from snellen.mad.scorer import Scorer
 from snellen.video.quality.values import Aim, Pair
 from snellen.video.sink.encoding import VMAF, Encoding
@@ -40,6 +42,13 @@ class MadMeasure:
     def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
         """Return the scores of frames of a format, which is the same in every call."""
         if self._scorer is None:
+            if min(format.width, format.height) < SMALLEST:
+                raise InputError(
+                    f"{self._subject}: got pictures of {format.width}×{format.height}; expected at "
+                    f"least {SMALLEST}×{SMALLEST} for `target_mad`, as MAD leaves a margin out",
+                    parameter="target_mad",
+                    advice="give `crf` instead",
+                )
 
             def prepared(device: str) -> Scorer:
                 scorer = Scorer(device=device)
@@ -97,5 +106,5 @@ def aim_of(
 
         if not vmaf.is_there():
             raise vmaf.refused(target.parameter)
-        return Aim(target, vmaf.Vmaf(), say, aside)
+        return Aim(target, vmaf.Vmaf(subject), say, aside)
     return Aim(target, MadMeasure(device, subject, events), say, aside)

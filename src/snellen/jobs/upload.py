@@ -12,6 +12,7 @@ from typing import Any
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import store
+from snellen.frames.existing import exists
 from snellen.frames.remote import Remote
 from snellen.jobs.events import Events, notify
 from snellen.jobs.files import AnyJob, read_by
@@ -76,10 +77,7 @@ class Staged:
         _check_folder(self._file.parent)
         store.check_bucket(target)
         if not self._overwrite and store.is_there(target):
-            raise InputError(
-                f"{target} exists", parameter="overwrite",
-                advice="choose another name or give `overwrite`=True",
-            )  # fmt: skip
+            raise exists(target)
 
     def result(self, result: Any) -> Any:
         """Return a result that names the job's own output."""

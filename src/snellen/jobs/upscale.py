@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
-from snellen.frames.values import choice
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.enhance import Enhancement
 from snellen.jobs.fields import check_types
@@ -24,7 +23,7 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.profile import Profile
 from snellen.jobs.serial import Job
-from snellen.upscaling.shipped import AUTO, METHODS, SOURCES, exclude
+from snellen.upscaling.shipped import exclude, known
 from snellen.upscaling.target import SCALES, Target, target, text_of
 
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ class UpscaleJob(Job):
     `model`."""
     source_kind: str | None = None
     """Kind of pictures that our model is for: "clean"; "film", coded; "soft", coded and blurred;
-    "auto" or None: of a video, what its codec, its bits and its sharpness say; of an image "clean".
-    Not with `model`."""
+    "auto" or None: of a video, what its codec, bits, sharpness and traces of coding say; of an
+    image "clean", with a notice if it looks coded. Not with `model`."""
     device: str = "auto"
     """"auto", "cpu", "cuda" or "cuda:N"; several GPUs, "cuda:all" or "cuda:0,cuda:1", share the
     segments of a film, and several files; all else is the first one's."""
@@ -118,9 +117,8 @@ class UpscaleJob(Job):
                 f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",
                 parameter="chroma",
             )
-        for name, allowed in (("method", METHODS), ("source_kind", SOURCES)):
-            if getattr(self, name) is not None:
-                choice(name, getattr(self, name), (AUTO, *allowed))
+        known("method", self.method)
+        known("source_kind", self.source_kind)
         if self.model is not None:
             exclude(method=self.method, source_kind=self.source_kind)
         goal = self.goal  # which checks what it is made of

@@ -22,8 +22,11 @@ from snellen.jobs.report_after import with_report
 from snellen.jobs.several import each_file
 from snellen.jobs.sizes import wanted
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+from snellen.process import while_running
+from snellen.upscaling.shipped import Method, SourceKind
 
 
+@while_running
 def upscale_file(
     source: File,
     target: File | None = None,
@@ -31,8 +34,8 @@ def upscale_file(
     model: File | None = None,
     device: str | Sequence[str] = "auto",
     *,
-    method: str | None = None,
-    source_kind: str | None = None,
+    method: Method | None = None,
+    source_kind: SourceKind | None = None,
     size: str | tuple[int, int] | None = None,
     height: int | None = None,
     fit: str | None = None,
@@ -116,8 +119,9 @@ def upscale_file(
         `model`.
     source_kind : str, optional
         What kind of pictures the method's model is for: "clean"; "film", coded ones; "soft", coded
-        and blurred ones; "auto", which is also the default: clean of an image, and of a video what
-        its codec, its bits and its sharpness say. Instead of a `model`, too.
+        and blurred ones; "auto", which is also the default: clean of an image, with a
+        notice if it looks coded, and of a video what its codec, bits, sharpness and traces of
+        coding say. Instead of a `model`, too.
     size : str or (int, int), optional
         In place of `scale` the size: (3840, 2160), "3840x2160", "8k", "4k", "2160p", "1440p",
         "1080p" or "720p". The result is the largest picture inside it, with square pixels.
@@ -143,9 +147,10 @@ def upscale_file(
     decoder : str
         "auto" or "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, experimental.
     codec : str, optional
-        FFmpeg's name of an encoder; None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9
-        libsvtav1, of transparent films in .webm libvpx-vp9. ffv1 and prores_ks keep the alpha
-        channel, too.
+        FFmpeg's name of an encoder; h264, hevc, av1, vp9, vp8 and prores stand for libx264,
+        libx265, libsvtav1, libvpx-vp9, libvpx and prores_ks. None: libx264, above 8 bit or of HDR
+        libx265, of AV1 and VP9 libsvtav1, of transparent films in .webm libvpx-vp9 and, above 8
+        bit, ffv1 in .mkv and prores_ks in .mov, which keep the alpha channel of others, too.
     preset : str, optional
         The encoder's preset.
     crf : float, optional
@@ -176,7 +181,7 @@ def upscale_file(
         first video among them is worked on. None: all.
     fps : number or str, optional
         Pictures a second: the source is a folder or a pattern of pictures ("frames/%05d.png"),
-        which become one film.
+        which become one film. Frames a second of a film that states no rate.
     crop : str, optional
         The part of each picture of a video that is worked on, "W:H:X:Y" in pixels: width, height
         and the distances from the left and the top; before rotation, if the video states one.
@@ -241,7 +246,8 @@ def upscale_file(
     report_size : float
         Most million bytes of the report.
     events : Events, optional
-        Receives progress and warnings: an object with the methods of `snellen.jobs.events.Events`.
+        Receives progress and warnings: `snellen.jobs.Bar()` draws them, in a notebook, too; or an
+        object with the methods of `snellen.jobs.events.Events`.
 
     Returns
     -------
@@ -265,6 +271,7 @@ def upscale_file(
     return raised(with_report(job, report, report_size, events))
 
 
+@while_running
 def upscale_files(
     sources: File | Sequence[File],
     target: File | None = None,

@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any
 
 from snellen.frames.still import Still, write, write_pages
-from snellen.frames.white import MOST
 from snellen.gpu import device as devices
 from snellen.jobs.choice import Models
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.jobs.sizes import image_at
-from snellen.jobs.stills import damaged, further, opened, pages_of, rows_of
+from snellen.jobs.stills import damaged, further, opened, pages_of, rows_of, samples_of
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 from snellen.upscaling import image
 from snellen.upscaling.target import SCALES
@@ -37,7 +36,7 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
 
         def enlarge(pixels: Any, scale: int) -> Any:
             return image.enlarged(
-                pixels, scale, models(scale), one, report=report, **_samples(pixels)
+                pixels, scale, models(scale), one, report=report, **samples_of(pixels)
             )
 
         scales = SCALES if job.magnification else models.scales
@@ -56,6 +55,7 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
             harm.extend(f"page {page.number + 1}: {text}" for text in one.damage)
             yield larger(one)
 
+    models.doubt(still.pixels, events, str(job.source))
     used: list[str] = []
     more, harm = list(lost), list(still.damage)
     large = larger(still)
@@ -69,15 +69,3 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
         job.source, job.target, width, height, used[0], tuple(more), error=error,
         pages=len(pages) or 1, **models.said(),
     )  # fmt: skip
-
-
-def _samples(pixels: Any) -> dict[str, Any]:
-    """Return what a file says of its pixels: whether they are colours, and what white is.
-
-    Floats in files have no range of their own: white is 1, or the brightest where that is more.
-    """
-    data_range = None
-    if pixels.dtype.kind == "f":
-        most = float(abs(pixels).max())
-        data_range = most if 1 < most < MOST else 1.0
-    return {"data_range": data_range, "channel_axis": -1 if pixels.ndim == 3 else None}

@@ -13,11 +13,13 @@ from snellen.jobs.film import converted, damage
 from snellen.jobs.film_blur import blur_of
 from snellen.jobs.film_workers import film_workers
 from snellen.jobs.segments import segments_of
+from snellen.jobs.sequence import is_sequence_of
 from snellen.jobs.sizes import late_step
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 from snellen.upscaling.shipped import AUTO
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.convert import LateStep, Step
+from snellen.video.filtering.side_files import SideFiles
 
 if TYPE_CHECKING:
     from snellen.jobs.segments import Changed
@@ -28,13 +30,15 @@ def upscale_video(job: UpscaleJob, events: Events, changed: Changed | None = Non
     """Enlarge a video; `changed` as of `segments_of`."""
     job = settled(job, events)
     models = models_of(job)
-    summary = converted(
-        job.source, job.target, enlarging(job, models, events), device=job.device, video=job.video,
-        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
-        segments=segments_of(
-            job, models, events, workers=workers_of(job, events), changed=changed
-        ),
-    )  # fmt: skip
+    with SideFiles() as files:
+        summary = converted(
+            job.source, job.target, enlarging(job, models, events, files), device=job.device,
+            video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
+            events=events, before=files.finish,
+            segments=segments_of(
+                job, models, events, workers=workers_of(job, events), changed=changed
+            ),
+        )  # fmt: skip
     return UpscaleResult(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
         summary, damage(job.source, job.target, summary), **models.said(),
@@ -50,7 +54,8 @@ def settled(job: UpscaleJob, events: Events, *, dry: bool = False) -> UpscaleJob
     if options.deblur != AUTO:
         return job
     psf = blur_of(
-        None if job.video.fps is not None else job.source, job.video.clip.map, options.crop,
+        None if is_sequence_of(job.source, job.video.fps) else job.source,
+        job.video.clip.map, options.crop,
         lambda text: notify(events, str(job.source), text),
         out=None if dry else options.deblur_psf_out, overwrite=job.overwrite,
     )  # fmt: skip
@@ -76,11 +81,14 @@ def models_of(job: UpscaleJob) -> Models:
 
 
 def enlarging(
-    job: UpscaleJob, models: Models, events: Events | None = None
+    job: UpscaleJob,
+    models: Models,
+    events: Events | None = None,
+    files: SideFiles | None = None,
 ) -> Callable[[str], Step | LateStep]:
     """Return what makes the step of a job whose source is a video, for a device.
 
-    `events` receives what users may want to know of it.
+    `events` receives what users may want to know of it, `files` what filters write into files.
     """
 
     def say(text: str) -> None:
@@ -98,7 +106,7 @@ def enlarging(
         else:
             late = late_step(job.goal, enlarger, models.scales)
         if job.enhancement:
-            late = enhanced(job.enhancement, late.make, say, first, models.area)
+            late = enhanced(job.enhancement, late.make, say, first, models.area, files)
         if events is None or job.enhancement.crop is not None:
             return late
         return with_notice(late, models.area, say)

@@ -43,7 +43,7 @@ def warm(say: Callable[[str], object], device: str = "auto") -> dict[str, Any]:
     where = list(dict.fromkeys((devices.resolve(device), "cpu")))
     begun: list[str] = []
     times = {}
-    with caches.watched(begun.append):
+    with caches.watched(begun.append), caches.completed():
         for name, work in _WORK.items():
             for one in where:
                 say(f"preparing {name} on {devices.name(one)}")
@@ -140,9 +140,11 @@ def _enhance(device: str) -> Iterator[Callable[[], object]]:
 
 def _score(device: str) -> Iterator[Callable[[], object]]:
     from snellen.mad.image import score
+    from snellen.mad.inputs import Precision
     from snellen.mad.temporal import st_mad
 
-    for dtype, precision in product((np.uint8, np.uint16, np.float32), ("float32", "float64")):
+    precisions: tuple[Precision, ...] = "float32", "float64"
+    for dtype, precision in product((np.uint8, np.uint16, np.float32), precisions):
         for shape in ((SIDE, SIDE), (SIDE, SIDE, 3)):
             one = _picture(dtype, shape)
             yield partial(score, one, one[::-1].copy(), maps=True, device=device, dtype=precision)

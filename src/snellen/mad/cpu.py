@@ -6,7 +6,6 @@ Detection: lightness → csf → masking × error. Appearance: log-Gabor → sta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from queue import SimpleQueue
 from typing import Any
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu import transforms as fft
+from snellen.cpu.pool import Pool
 from snellen.frames.frame import Format, Plane
 from snellen.gpu.profile import stage
 from snellen.mad import combine, loggabor, masking
@@ -60,7 +60,7 @@ class Backend:
         if (format.height, format.width) != (SMALLEST, SMALLEST):
             _compile(dtype)
         self._definition, self._dtype = definition, dtype
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
         self._detection = Detection(definition, format, peak, self._pool)
         self._appearance = Appearance(format, peak, dtype, self._pool)
 
@@ -99,9 +99,7 @@ class Backend:
 class Detection:
     """Detection of errors that are just visible: visibility × local error. In float64."""
 
-    def __init__(
-        self, definition: Definition, format: Format, peak: float, pool: ThreadPoolExecutor
-    ):
+    def __init__(self, definition: Definition, format: Format, peak: float, pool: Pool):
         self._definition, self._factor, self._pool = definition, WHITE / peak, pool
         self._shape = (format.height, format.width)
         self._table = table(format.bits, peak, definition) if format.bits else None
@@ -177,7 +175,7 @@ class Appearance:
     spectrum in float32 would move LO by 1e-5.
     """
 
-    def __init__(self, format: Format, peak: float, dtype: str, pool: ThreadPoolExecutor):
+    def __init__(self, format: Format, peak: float, dtype: str, pool: Pool):
         self._factor, self._pool = WHITE / peak, pool
         self._shape = shape = (format.height, format.width)
         self._dtype = np.dtype(dtype)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from snellen.errors import InputError, quoted
 from snellen.frames import values, white
 
-VARIANTS = ("2011", "paper")
+Variant = Literal["2011", "paper"]
+VARIANTS: tuple[str, ...] = get_args(Variant)
 
 WHITE = 255.0  # grey is 0 … 255, whatever the samples' range: the luminance step is for 8 bits
 BLOCK = 16  # side of the blocks of both stages; Larson & Chandler 2010, 3.1 and 3.2

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -23,11 +23,13 @@ from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
 from snellen import unfinished
+from snellen.cpu.pool import Pool
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
 from snellen.frames.leftovers import is_hidden
 from snellen.frames.notebook import host
 from snellen.frames.protection import is_input
+from snellen.frames.remote import check_local
 
 DETECTION = 200.0
 """Detection maps are shown so many times larger, whatever `hi_scale` is: HI of 2011 is the root
@@ -74,7 +76,7 @@ class Worst:
     def __init__(self, count: int) -> None:
         self._count = count
         self._kept: list[tuple[float, str, dict[str, Any], Future[Any]]] = []
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: Pool | None = None
         self._begun: deque[Future[Any]] = deque()
 
     def wants(self, mad: float) -> bool:
@@ -84,7 +86,7 @@ class Worst:
     def keep(self, name: str, score: Any, facts: dict[str, Any]) -> None:
         """Keep the maps of a `Score`; drop those of the lowest score if there are too many."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(SHADING, thread_name_prefix="maps")
+            self._threads = Pool(SHADING, "maps")
         if len(self._begun) >= 2 * SHADING:
             wait([self._begun.popleft()])
         begun = self._threads.submit(_both, score.detection, score.appearance)
@@ -106,6 +108,11 @@ class Worst:
         for *_, dropped in self._kept[self._count :]:
             dropped.cancel()
         del self._kept[self._count :]
+
+    @property
+    def facts(self) -> tuple[dict[str, Any], ...]:
+        """Entries of the pictures in the index, worst first: what is added to them is written."""
+        return tuple(facts for _, _, facts, _ in self._kept)
 
     def close(self) -> None:
         """End the threads; no picture comes after this."""
@@ -218,6 +225,7 @@ def _shortened(name: str, number: int) -> str:
 
 def check(folder: Path, overwrite: bool) -> None:
     """Refuse (InputError) a folder that maps cannot or must not be written to, before any work."""
+    check_local(folder)
     try:
         _check(folder, overwrite)
     except OSError as error:

@@ -20,8 +20,8 @@ from snellen.frames.several import shared
 from snellen.frames.values import flag
 from snellen.gpu import memory
 from snellen.mad.beside import measured
-from snellen.mad.definition import SMALLEST, Definition
-from snellen.mad.inputs import precision
+from snellen.mad.definition import SMALLEST, Definition, Variant
+from snellen.mad.inputs import Precision, precision
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
 from snellen.mad.placement import choose_devices, moved
 from snellen.mad.result import Score
@@ -29,6 +29,7 @@ from snellen.mad.scorer import BYTES, Scorer
 from snellen.metrics.names import MAD
 from snellen.metrics.names import chosen as named
 from snellen.metrics.ssim import WINDOW
+from snellen.process import while_running
 
 Array = Any
 """Of NumPy or CuPy."""
@@ -36,6 +37,7 @@ Array = Any
 WORTH = 1 << 19  # pixels that pay for a thread and a further GPU: half a millisecond
 
 
+@while_running
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def score(
     reference: Any,
@@ -44,12 +46,12 @@ def score(
     data_range: float | None = None,
     channel_axis: ChannelAxis = "auto",
     metrics: str | Sequence[str] = "mad",
-    variant: str = "2011",
+    variant: Variant = "2011",
     hi_scale: float = 200.0,
     eight_bit_lut: bool = False,
     maps: bool = False,
     device: str | Sequence[str] = "auto",
-    dtype: str | None = None,
+    dtype: Precision | None = None,
 ) -> Score:
     """Score pictures against their references by MAD, most apparent distortion.
 
@@ -66,13 +68,14 @@ def score(
         (H, W), or (H, W, 3) RGB, at least 34 × 34 (without MAD 11 × 11); any number of batch axes
         before, which broadcast as in NumPy. A reference of many distorted pictures is processed
         once. uint8, uint16, float16, float32 or float64: NumPy, CuPy, or anything with `__dlpack__`
-        (PyTorch on CPU or CUDA) or `__array__`.
+        (PyTorch on CPU or CUDA) or `__array__`; a picture of Pillow counts as what it shows.
     data_range : float, optional
         The sample value of white, black being 0: 1023 of 10 bits, 255 of floats. None: the greatest
         of integers, 1.0 of floats.
     channel_axis : int, None or "auto"
         The axis of channels, 1 or 3 (RGB), of both arrays; None: there is none. "auto": the last of
-        three or more axes, if it has 3; one of 1, 2 or 4 is refused.
+        three or more axes, if it has 3; one of 1, 2 or 4 is refused, and (…, 3, H, W) taken for
+        grey with a warning.
     metrics : str or sequence of str
         "mad,psnr,ssim", or some of these; without "mad", mad, hi and lo are NaN, and float(score)
         is refused. PSNR is 10·log₁₀(white² / mean squared error) in dB; SSIM is that of Wang et al.
@@ -118,6 +121,7 @@ def score(
                 f"got `{name}` with `metrics`={quoted(metrics)}; it is of mad", parameter="metrics"
             )
     method = _Method(definition, None if dtype is None else precision(dtype))
+    reference, distorted = arrays.seen(reference), arrays.seen(distorted)  # once, and with a word
     for image in (reference, distorted):
         if not arrays.on_gpu(image):  # before anything asks it for its shape
             check_dtype(arrays.read(image).dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from snellen.errors import InputError, quoted
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format
 
-DTYPES = ("float32", "float64")
+Precision = Literal["float32", "float64"]
+DTYPES: tuple[str, ...] = get_args(Precision)
 
 
 def precision(dtype: object) -> str:

@@ -8,7 +8,6 @@ over the clip's pairs of frames.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 
 SIDE = 8  # of a block; ST-MAD also takes every 8th slice, one for each row or column of blocks
 RANK = 2 * float(np.finfo(np.float64).eps)  # pinv's tolerance for 2 × 2, in units of the norm
@@ -56,7 +56,7 @@ def motion(frames: Iterable[npt.NDArray[Any]]) -> Motion:
         are 0 if nothing moves.
     """
     total, pairs = np.zeros((0, 0)), 0
-    with ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen") as pool:
+    with Pool(threads.available()) as pool:
         for previous, following in pairwise(frames):
             if not pairs:
                 m, n = previous.shape
@@ -87,7 +87,7 @@ def add_energy(
     previous: npt.NDArray[Any],
     following: npt.NDArray[Any],
     total: Float64,
-    pool: ThreadPoolExecutor,
+    pool: Pool,
 ) -> None:
     """Add the motion of each block between two frames to `total` (⌊M/8⌋, ⌊N/8⌋)."""
     previous, following = (np.ascontiguousarray(one) for one in (previous, following))

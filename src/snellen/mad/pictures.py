@@ -178,8 +178,17 @@ def _check_samples(array: Array, peak: float) -> None:
         check_finite(array)
     most = float(array.max())
     least = 0.0 if whole and most <= peak else float(array.min())
-    if not isfinite(least) or not isfinite(most):  # also of NaN
+    check_extremes(least, most)
+    check_range(least, most, peak, 0.0 if whole else SLACK * peak)
+
+
+def check_extremes(least: float, most: float) -> None:
+    """Refuse (InputError) a picture whose least or greatest sample is NaN or infinite."""
+    if not isfinite(least) or not isfinite(most):
         raise InputError(NOT_FINITE, advice=REPLACE)
-    slack = 0.0 if whole else SLACK * peak
+
+
+def check_range(least: float, most: float, peak: float, slack: float) -> None:
+    """Refuse (InputError) a picture whose samples lie beyond 0 … peak by more than `slack`."""
     if least < -slack or most > peak + slack:
         raise white.beyond(least, most, peak)

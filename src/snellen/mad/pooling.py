@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from math import inf, log10
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,13 @@ class Pooled(Brief):
     p5: float
     """5th percentile: between two scores, linearly (NumPy's default; Hyndman and Fan's type 7)."""
     p95: float
+    of_mean_mse: float | None = None
+    """Of PSNR: that of the mean of the pictures' mean squared errors, in dB, as FFmpeg's summary
+    has it; at most `mean`, which is that of their decibels. None: another score."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the statistics that there are, by their names."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def pool(scores: Sequence[float]) -> Pooled:
@@ -43,6 +52,13 @@ def pool(scores: Sequence[float]) -> Pooled:
         p5=float(low),
         p95=float(high),
     )
+
+
+def pool_psnr(scores: Sequence[float]) -> Pooled:
+    """Return the statistics of PSNR in dB, with that of the mean squared error."""
+    values = np.asarray(scores, np.float64)
+    share = float(np.power(10.0, values / -10).mean())  # mean squared error / white²
+    return replace(pool(scores), of_mean_mse=-10 * log10(share) if share else inf)
 
 
 def _percentile(ascending: npt.NDArray[np.float64], share: float) -> float:

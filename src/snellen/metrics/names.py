@@ -10,7 +10,7 @@ from snellen.frames import values
 MAD, PSNR, SSIM = COMPUTED = ("mad", "psnr", "ssim")
 VMAF = "vmaf"
 KNOWN = (*COMPUTED, VMAF)
-"""With VMAF, so that an error can say what is missing for it."""
+"""With VMAF, which is of films only."""
 
 
 def chosen(metrics: object, known: tuple[str, ...] = COMPUTED) -> tuple[str, ...]:
@@ -37,10 +37,10 @@ def chosen(metrics: object, known: tuple[str, ...] = COMPUTED) -> tuple[str, ...
     wrong = [name for name in given if not isinstance(name, str) or name not in known]
     if wrong or not given:
         raise InputError(
-            f"`metrics`={quoted(metrics)}; expected some of {', '.join(COMPUTED)}, as text with "
+            f"`metrics`={quoted(metrics)}; expected some of {', '.join(known)}, as text with "
             "commas, or a sequence of these names",
             parameter="metrics",
-            advice="vmaf needs FFmpeg's filter libvmaf, which PyAV's wheels do not have"
+            advice="vmaf is of films: snellen.score_files has it"
             if VMAF in (name for name in wrong if isinstance(name, str))
             else None,
         )

@@ -6,7 +6,6 @@ Names as in docs/mia.md: f the picture, h its PSFs, g = h ⊛ f, r = y / g; capi
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import transforms as fft
+from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.gpu.profile import stage
 from snellen.mia import pointwise
@@ -71,8 +71,8 @@ class Backend:
         together = max(1, min(TOGETHER // samples, -(-batch // abreast)))
         self._slices = [slice(i, i + together) for i in range(0, batch, together)]
         # Two pools: a share that waits for its strips must not occupy their threads.
-        self._pool = ThreadPoolExecutor(abreast, thread_name_prefix="snellen")
-        self._within = ThreadPoolExecutor(threads, thread_name_prefix="snellen-strip")
+        self._pool = Pool(abreast)
+        self._within = Pool(threads, "snellen-strip")
         each = threads // min(len(self._slices), abreast)
         self._strips = Strips(self._within, period[0], samples, each)
         self._shares: list[Share] = []
@@ -142,7 +142,7 @@ class Strips:
 
     Parameters
     ----------
-    pool : ThreadPoolExecutor or None
+    pool : Pool or None
         None where there is one thread only.
     rows : int
     samples : int
@@ -151,7 +151,7 @@ class Strips:
         At most so many.
     """
 
-    def __init__(self, pool: ThreadPoolExecutor | None, rows: int, samples: int, threads: int):
+    def __init__(self, pool: Pool | None, rows: int, samples: int, threads: int):
         self.workers = max(1, min(threads, samples // WORKER))
         self._pool = pool
         share = -(-rows // max(1, min(threads, samples // STRIP)))

@@ -60,9 +60,9 @@ class Deblurrer(Holder):
     edges : str
         What is beyond the picture: "extend", which estimates it, "taper", which blends opposite
         edges and is quicker, or "circular", its other side. See docs/mia.md.
-    recentre : bool
-        Whether a PSF that was found, and the picture with it, is moved by whole pixels so that its
-        centre of mass is the middle.
+    recentre : bool or "whole"
+        Whether a PSF that was found, and the picture with it, is moved so that its centre of mass
+        is the middle: then the result lies where the picture has it. "whole": by whole pixels.
     tolerance : float
         Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
         0 or more. Of several pictures all must.
@@ -114,7 +114,7 @@ class Deblurrer(Holder):
         tv: float = 0.0,
         start: Any = START,
         edges: str = "taper",
-        recentre: bool = True,
+        recentre: bool | str = True,
         tolerance: float = 0.0,
         every: int = EVERY,
         warm: bool = False,
@@ -127,7 +127,8 @@ class Deblurrer(Holder):
         settings.tv(tv)
         self.definition = Definition(noise, read_noise, psf is None, tv)
         edges = choice("edges", edges, rules.EDGES)
-        recentre, warm, history = settings.flags(recentre=recentre, warm=warm, history=history)
+        recentre = settings.recentre(recentre)
+        warm, history = settings.flags(warm=warm, history=history)
         if warm and psf is not None:
             raise InputError(
                 "`warm`=True with `psf`, which is the same in every picture",
@@ -140,7 +141,7 @@ class Deblurrer(Holder):
             settings.whole("every", every),
             settings.tolerance(tolerance),
             history,
-            recentre and psf is None,
+            recentre if psf is None else False,
         )
         self._counts = settings.whole("batch", batch), settings.whole("frames", frames)
         settings.steps(self._how.iterations, self._counts[1])

@@ -23,11 +23,13 @@ these are rounding errors, and f would grow to a thousand there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from snellen.errors import InputError, quoted
 from snellen.frames.values import choice, flag, number
 
-NOISES = ("poisson", "gaussian")
+Noise = Literal["poisson", "gaussian"]
+NOISES: tuple[str, ...] = get_args(Noise)
 
 EPS = 1e-6
 """Least divisor of r = y / g and of ISRA's quotients. It is 1/4000 of an 8-bit step: small enough

@@ -15,7 +15,7 @@ top left of its period.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,8 @@ from snellen.cpu.transforms import next_fast_len
 from snellen.frames.arrays import library
 from snellen.mia.definition import SIDES, UNOBSERVED
 
-EDGES = ("circular", "taper", "extend")
+Edges = Literal["circular", "taper", "extend"]
+EDGES: tuple[str, ...] = get_args(Edges)
 
 
 def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:

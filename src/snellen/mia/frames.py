@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.mia import edges, psf, samples
+from snellen.mia import centre, edges, psf, samples
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +65,7 @@ class Frames:
         self,
         f: Array,
         h: Array,
-        recentre: bool,
+        recentre: centre.Recentre,
         *,
         whole: np.dtype[Any] | None = None,
         peak: float = 1.0,
@@ -78,8 +78,9 @@ class Frames:
             Estimates.
         h : (B, M, H, W)
             PSFs on the period.
-        recentre : bool
-            Whether to shift PSFs so that they are centred, and pictures by the opposite.
+        recentre : bool or "whole"
+            Whether to move PSFs so that they are centred, and pictures by the opposite; "whole": by
+            whole pixels.
         whole : dtype, optional
             Type of unsigned integers that the pictures are rounded and clipped to; None: they stay
             floats, whose white is 1.
@@ -92,7 +93,10 @@ class Frames:
         psfs : (B, M, K, K)
         """
         if recentre:
-            both = [psf.recentre(*pair, self._side) for pair in zip(f, h, strict=True)]
+            whole_pixels = recentre == centre.WHOLE
+            both = [
+                centre.recentre(*pair, self._side, whole_pixels) for pair in zip(f, h, strict=True)
+            ]
             f, h = (np.stack(planes) for planes in zip(*both, strict=True))
         pictures = edges.cut(f, self._shape)
         if whole is not None:

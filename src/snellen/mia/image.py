@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from math import prod
-from typing import Any, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError, plain
+from snellen.errors import InputError
 from snellen.frames import arrays, white
-from snellen.frames.array_types import DLPack
+from snellen.frames.array_types import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
+from snellen.frames.caution import caution
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
 from snellen.frames.prepared import allocating
@@ -23,13 +23,17 @@ from snellen.frames.values import check_bytes, choice
 from snellen.mia import samples, settings
 from snellen.mia.channels import Work, restored_array
 from snellen.mia.deblurrer import Deblurrer
-from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START
+from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Noise
+from snellen.mia.edges import Edges
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.result import AUTO, IMPLAUSIBLE, Restored
+from snellen.mia.settings import Precision
 from snellen.mia.shares import restored_by
 from snellen.mia.tiles import Tiles, each, psf_axes
+from snellen.process import while_running
 
-PRIORS = (AUTO, "l0")
+Prior = Literal["auto", "l0"]
+PRIORS: tuple[str, ...] = get_args(Prior)
 DOUBT = (
     "the blur that was found is not plausible, or the noise too strong: left as it is; with "
     "`prior` l0 it is restored"
@@ -41,18 +45,18 @@ Array = Any
 
 @overload
 def deblur(
-    image: DLPack,
+    image: np.ndarray[Any, np.dtype[Sample]],
     psf: Any = ...,
     psf_size: int = ...,
     iterations: int | None = ...,
-    noise: str = ...,
+    noise: Noise = ...,
     *,
     read_noise: float = ...,
     tv: float | None = ...,
-    prior: str | None = ...,
+    prior: Prior | None = ...,
     start: Any = ...,
-    edges: str = ...,
-    recentre: bool = ...,
+    edges: Edges = ...,
+    recentre: bool | Literal["whole"] = ...,
     tolerance: float = ...,
     every: int = ...,
     callback: Callback | None = ...,
@@ -61,7 +65,31 @@ def deblur(
     data_range: float | None = ...,
     channel_axis: ChannelAxis = ...,
     device: str | Sequence[str] = ...,
-    dtype: str | None = ...,
+    dtype: Precision | None = ...,
+) -> Restored[npt.NDArray[Sample]]: ...
+@overload
+def deblur(
+    image: DLPack,
+    psf: Any = ...,
+    psf_size: int = ...,
+    iterations: int | None = ...,
+    noise: Noise = ...,
+    *,
+    read_noise: float = ...,
+    tv: float | None = ...,
+    prior: Prior | None = ...,
+    start: Any = ...,
+    edges: Edges = ...,
+    recentre: bool | Literal["whole"] = ...,
+    tolerance: float = ...,
+    every: int = ...,
+    callback: Callback | None = ...,
+    multiframe: bool = ...,
+    tile: int | None = ...,
+    data_range: float | None = ...,
+    channel_axis: ChannelAxis = ...,
+    device: str | Sequence[str] = ...,
+    dtype: Precision | None = ...,
 ) -> Restored[DLPack]: ...
 @overload
 def deblur(
@@ -69,14 +97,14 @@ def deblur(
     psf: Any = ...,
     psf_size: int = ...,
     iterations: int | None = ...,
-    noise: str = ...,
+    noise: Noise = ...,
     *,
     read_noise: float = ...,
     tv: float | None = ...,
-    prior: str | None = ...,
+    prior: Prior | None = ...,
     start: Any = ...,
-    edges: str = ...,
-    recentre: bool = ...,
+    edges: Edges = ...,
+    recentre: bool | Literal["whole"] = ...,
     tolerance: float = ...,
     every: int = ...,
     callback: Callback | None = ...,
@@ -85,22 +113,23 @@ def deblur(
     data_range: float | None = ...,
     channel_axis: ChannelAxis = ...,
     device: str | Sequence[str] = ...,
-    dtype: str | None = ...,
+    dtype: Precision | None = ...,
 ) -> Restored[npt.NDArray[Any]]: ...
+@while_running
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def deblur(
     image: Any,
     psf: Any = None,
     psf_size: int = PSF_SIZE,
     iterations: int | None = None,
-    noise: str = "poisson",
+    noise: Noise = "poisson",
     *,
     read_noise: float = 0.0,
     tv: float | None = None,
-    prior: str | None = AUTO,
+    prior: Prior | None = "auto",
     start: Any = None,
-    edges: str = "extend",
-    recentre: bool = True,
+    edges: Edges = "extend",
+    recentre: bool | Literal["whole"] = True,
     tolerance: float = 0.0,
     every: int = EVERY,
     callback: Callback | None = None,
@@ -109,7 +138,7 @@ def deblur(
     data_range: float | None = None,
     channel_axis: ChannelAxis = "auto",
     device: str | Sequence[str] = "auto",
-    dtype: str | None = None,
+    dtype: Precision | None = None,
 ) -> Restored[Any]:
     """Restore a blurred picture by MIA, the multiplicative iterative algorithm; find its blur.
 
@@ -126,7 +155,7 @@ def deblur(
         (H, W), or (H, W, 3) RGB; any number of leading batch axes. With `multiframe` the first axis
         holds frames of one object instead. uint8, uint16, float16, float32 or float64, finite,
         not negative: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
-        `__array__`.
+        `__array__`; a picture of Pillow counts as what it shows.
     psf : array, optional
         The blur, if it is known: image ≈ convolution(sharp, psf). (K, K) of any sum, with its
         middle at K // 2; real, finite, not negative, and no larger than the picture. Or one for
@@ -158,9 +187,9 @@ def deblur(
     edges : str
         What lies beyond the picture: "extend" estimates it, "taper" blends opposite edges,
         "circular" repeats the picture. See docs/mia.md.
-    recentre : bool
-        Whether an estimated PSF, and the picture with it, is moved by whole pixels so that its
-        centre of mass is the middle.
+    recentre : bool or "whole"
+        Whether an estimated PSF, and the picture with it, is moved so that its centre of mass is
+        the middle: then the result lies where the picture has it. "whole": by whole pixels.
     tolerance : float
         Stop when `every` iterations change each picture by less than this, relative to its norm, as
         1e-3; 0: never.
@@ -182,7 +211,8 @@ def deblur(
         1000 times white.
     channel_axis : int, None or "auto"
         The axis of channels, 1 or 3 (RGB); None: there is none. "auto": the last of three or more
-        axes, if it has 3; one of 1, 2 or 4 is refused. The result has its channels there, too.
+        axes, if it has 3; one of 1, 2 or 4 is refused, and (…, 3, H, W) taken for grey with a
+        warning. The result has its channels there, too.
     device : str or sequence of str
         "cpu", "cuda", "cuda:N" or "auto": the device where the array is; for an array in main
         memory the GPU, if it works. Several GPUs, "cuda:0,cuda:1" or ["cuda:0", "cuda:1"], share
@@ -214,7 +244,7 @@ def deblur(
     """
     (multiframe,) = settings.flags(multiframe=multiframe)
     settings.callback(callback)
-    prior = chosen_prior(prior, psf, multiframe, start)
+    searched = chosen_prior(prior, psf, multiframe, start)
     if iterations is None:
         iterations = ITERATIONS
     several = arrays.choose_several(image, device, "MIA")
@@ -231,7 +261,7 @@ def deblur(
     with arrays.working(image, chosen), allocation:
         array = arrays.read(image)
         check_dtype(array.dtype)
-        where = Channels.of(array.shape, channel_axis, alpha=False)
+        where = Channels.of(array.shape, channel_axis, alpha=False, frames=multiframe)
         array = where.last(array)
         axes = Axes.of(array.shape, where.lengths, frames=multiframe)
         if isinstance(array, np.ndarray):
@@ -248,15 +278,15 @@ def deblur(
             both = arrays.like(image, where.back(array.copy())), arrays.like(image, none)
             return Restored(*both, np.empty(axes.batch), 0)
         blurs = None if blur is None else each(blur, axes, tiles)
-        weighs = prior is not None and tv is None
-        work = Work(axes, tiles, method, blurs, prior, weighs, peak)
+        weighs = searched is not None and tv is None
+        work = Work(axes, tiles, method, blurs, searched, weighs, peak)
         if len(several) == 1 or callback is not None or tolerance:
             found = restored_array(array, work, callback)
         else:
             found = restored_by(several, array, work)
         both = arrays.like(image, where.back(found.image)), arrays.like(image, found.psf)
         fit = found.fit if axes.batch else float(found.fit)
-        if prior == AUTO and not isinstance(callback, Watch):
+        if searched == AUTO and not isinstance(callback, Watch):
             _warn(found)
         return replace(found, image=both[0], psf=both[1], fit=fit)
 
@@ -267,7 +297,7 @@ def _warn(found: Restored) -> None:
     if doubtful:
         count = np.size(found.outcome)
         which = "" if count == 1 else f"{doubtful} of {count} pictures or tiles: "
-        warnings.warn(plain(which + DOUBT), UserWarning, stacklevel=4)
+        caution(which + DOUBT)
 
 
 def _check_samples(array: Array, peak: float, stated: bool) -> None:

@@ -21,6 +21,7 @@ from snellen.mia import edges as rules
 from snellen.mia import samples
 from snellen.mia.backend import Backend, frames_on_device
 from snellen.mia.backend import on_device as backend_on_device
+from snellen.mia.centre import Recentre
 from snellen.mia.definition import Definition
 from snellen.mia.pictures import Pictures
 from snellen.mia.progress import Callback, Watch, iterated
@@ -42,8 +43,8 @@ class Run:
     """Stop where they change every picture by less; 0: never."""
     history: bool = False
     """Whether to record the progress."""
-    recentre: bool = True
-    """Whether PSFs, and the pictures with them, are centred at the end."""
+    recentre: Recentre = True
+    """Whether PSFs, and the pictures with them, are centred at the end; "whole": to a pixel."""
 
 
 @dataclass(frozen=True, slots=True)

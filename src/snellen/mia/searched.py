@@ -5,7 +5,6 @@ Arrays are NumPy's or CuPy's.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
+from snellen.cpu.pool import Pool
 from snellen.frames.arrays import library
 from snellen.mia import settings
 from snellen.mia.batches import restored
@@ -80,7 +80,7 @@ def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float, 
         left = judge.residual(pairs, psf)
         return judge.rating(pairs, psf, left), left
 
-    with ThreadPoolExecutor(min(len(psfs), threads.available())) as pool:
+    with Pool(min(len(psfs), threads.available())) as pool:
         found = pool.map(rated, range(len(psfs)), psfs)
         ratings, left = map(list, zip(*found, strict=True))
     best = int(np.argmin(ratings))

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from itertools import islice
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,12 @@ import numpy.typing as npt
 from snellen.errors import InputError, quoted
 from snellen.frames import arrays, values
 from snellen.mia import psf as psfs
+from snellen.mia.centre import WHOLE, Recentre
 from snellen.mia.definition import TV_STABLE, in_range
 from snellen.mia.samples import LARGEST
 
-DTYPES = ("float32", "float64")
+Precision = Literal["float32", "float64"]
+DTYPES: tuple[str, ...] = get_args(Precision)
 STEPS = 2**31 - 1  # iterations times frames: a kernel counts them in 32 bits
 LEAST = float(np.finfo(np.float32).tiny)
 MOST = float(np.finfo(np.float32).max) / LARGEST
@@ -45,6 +47,14 @@ def steps(iterations: int, frames: int) -> None:
 def flags(**given: object) -> tuple[bool, ...]:
     """Return truth values of any library (InputError: one is neither True nor False)."""
     return tuple(values.flag(name, value) for name, value in given.items())
+
+
+def recentre(value: object) -> Recentre:
+    """Return whether PSFs are centred: True, False or WHOLE; refuse other values (InputError)."""
+    if isinstance(value, str):
+        return values.choice("recentre", value, (WHOLE,), ", True or False")
+    (found,) = flags(recentre=value)
+    return found
 
 
 def tv(value: object) -> None:

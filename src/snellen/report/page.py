@@ -95,7 +95,9 @@ def _body(contents: Contents, kept: str) -> str:
     rows = f"{count} {what} scored" if count > 1 else "a single picture"
     notes = "".join(f"<li>{_text(one)}</li>" for one in contents.notes)
     return f"""<header><p class="brand">Snellen</p><h1>{_text(contents.title)}</h1>
-<p class="sub">{against} {_text(contents.labels[0])} · {rows}</p></header>
+<p class="sub">{against} {_text(contents.labels[0])} · {rows}</p>
+<p class="note">The figures tell how far a picture is from {_text(contents.labels[0])}, not how good
+it looks.</p></header>
 <main>
 <noscript><p class="note">Pictures and curves need JavaScript, which this browser does not run.
 All that the page needs is in this file.</p></noscript>

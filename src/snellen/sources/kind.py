@@ -1,9 +1,12 @@
-"""Which kind of source a film is: clean, film or soft, by its codec, its bits and its sharpness.
+"""Which kind of source a film is: clean, film or soft, by its codec, bits, sharpness and traces.
 
 Sharpness is how much energy the finest band has beside the next one, where the next one is
 strongest: there coding leaves most of it. Both bands are second differences along rows and columns,
 the next one of every other sample of a smoothed picture. Samples at the borders of 8 × 8 blocks do
-not count, so that blocking does not look sharp.
+not count, so that blocking does not look sharp. An edge that was drawn there, as in test patterns,
+would then be seen by the wider filter alone and look soft: squares of pixels with nothing else say
+nothing. What the codec or the bits would make clean is not, if most of the pictures have traces of
+an earlier coding.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.sources.degrade import Bytes
+from snellen.sources.traces import looks_coded
 
 Float32 = npt.NDArray[np.float32]
 
@@ -29,6 +33,10 @@ ALIKE = 0.15  # standard deviation of frames' sharpness, up to which they are of
 CLEAN = 1.0  # bits a pixel from which coding leaves no visible traces: lab/sources.md
 MARGIN = 3  # pixels of the edge, which the wider filter does not reach
 LEAST = 1e-3  # energy of a tile that is not flat
+INSIDE = 1 / 30
+"""Share of a tile's coarse energy in the middle of blocks, below which the tile says nothing.
+
+Half of 0.067, which a sharp step has one sample beside the border; at the border it has none."""
 EXACT = frozenset((
     "ffv1", "rawvideo", "huffyuv", "ffvhuff", "utvideo", "v210", "v410", "png", "qtrle", "magicyuv",
     "prores", "dnxhd", "cfhd",
@@ -71,12 +79,22 @@ def decide(frames: Sequence[Bytes], codec: str, bits: float | None, noisy: bool 
     said = "flat pictures" if found is None else f"sharpness {found:.2f}"
     if noisy:
         return Kind("film", f"noise is to be reduced; {said}", found)
-    if codec in EXACT:
-        return Kind("clean", f"{codec} leaves no traces; {said}", found)
-    if bits is not None and bits >= CLEAN:
-        return Kind("clean", f"{codec}, {bits:.2f} bits a pixel; {said}", found)
     rate = "" if bits is None else f", {bits:.2f} bits a pixel"
-    return Kind("film", f"{codec}{rate}; {said}", found)
+    if codec not in EXACT and (bits is None or bits < CLEAN):
+        return Kind("film", f"{codec}{rate}; {said}", found)
+    traces = traces_in(frames)
+    if traces is not None:
+        return Kind("film", f"{codec}, but {traces}; {said}", found)
+    reason = " leaves no traces" if codec in EXACT else rate
+    return Kind("clean", f"{codec}{reason}; {said}", found)
+
+
+def traces_in(frames: Sequence[Bytes]) -> str | None:
+    """Return that most of some frames look coded, for the reader; None: they do not."""
+    found = sum(map(looks_coded, frames))
+    if 2 * found <= len(frames):
+        return None
+    return f"{found} of {len(frames)} pictures look coded"
 
 
 def _of_one_scene(frames: Sequence[Bytes]) -> bool:
@@ -92,16 +110,20 @@ def sharpness(frames: Sequence[Bytes]) -> float | None:
         for frame in frames
         for plane in (frame.astype(np.float32), frame.T.astype(np.float32))
     ]
-    both = np.concatenate(tiles, axis=1) if tiles else np.zeros((2, 0))
-    both = both[:, both[1] > LEAST]
-    if not both.size:
+    found = np.concatenate(tiles, axis=1) if tiles else np.zeros((3, 0))
+    fine, coarse, middle = found[:, found[1] > LEAST]
+    says = middle >= INSIDE * coarse
+    if not says.any():
         return None
-    kept = both[:, both[1] >= np.quantile(both[1], 1 - STRONGEST)].sum(axis=1)
-    return log2(max(kept[0] / kept[1], LEAST))
+    strong = says & (coarse >= np.quantile(coarse[says], 1 - STRONGEST))
+    return log2(max(fine[strong].sum() / coarse[strong].sum(), LEAST))
 
 
-def bands(plane: Float32) -> tuple[Float32, Float32]:
-    """Return the energies of both bands along rows, 0 where samples do not count."""
+def bands(plane: Float32) -> tuple[Float32, Float32, Float32]:
+    """Return the energies of both bands along rows, 0 where samples do not count.
+
+    The third are those of the coarse band where its filter stays within a block.
+    """
     width = plane.shape[1]
     inside = slice(MARGIN, width - MARGIN)
     place = np.arange(width)[inside] % BLOCK
@@ -111,7 +133,10 @@ def bands(plane: Float32) -> tuple[Float32, Float32]:
         fine[:, inside] = counts * _second(plane, 1)[:, MARGIN - 1 : 1 - MARGIN]
         smooth = (plane[:, :-2] + 2 * plane[:, 1:-1] + plane[:, 2:]) / np.float32(4)
         coarse[:, inside] = counts * _second(smooth, 2)
-    return fine**2, coarse**2
+    middle = (place == BLOCK // 2 - 1) | (place == BLOCK // 2)
+    inner = np.zeros_like(plane)
+    inner[:, inside] = coarse[:, inside] * middle
+    return fine**2, coarse**2, inner**2
 
 
 def _second(plane: Float32, step: int) -> Float32:

@@ -16,11 +16,13 @@ from snellen.errors import InputError, quoted
 from snellen.mad import definition, loggabor, masking
 from snellen.mad.combine import B1, B2
 from snellen.mad.csf import csf
-from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, grid
+from snellen.mad.cuda.pictures import SLACK
+from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, Variant, grid
 from snellen.mad.difference import SKEW, WEIGHTS
 from snellen.mad.error import BEFORE
 from snellen.mad.lightness import LAST, POWER, K
 from snellen.mad.luma import BLUE, GREEN, RED
+from snellen.mad.pictures import check_extremes, check_range
 from snellen.torch.mad import check_reduction, checked
 
 KEPT = 2
@@ -67,7 +69,7 @@ class MADLoss(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         self,
         reduction: str = "mean",
         data_range: float = 1.0,
-        variant: str = "2011",
+        variant: Variant = "2011",
         hi_scale: float = 200.0,
         eight_bit_lut: bool = False,
         dtype: Any = torch.float64,
@@ -89,7 +91,9 @@ class MADLoss(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         Parameters
         ----------
         distorted, reference : (N, 1, H, W) grey or (N, 3, H, W) RGB
-            Floats, on one device, at least 34 × 34 pixels. One reference (N = 1) may serve many.
+            Floats, finite, on one device, at least 34 × 34 pixels. One reference (N = 1) may serve
+            many; its samples lie within 0 … `data_range`, as `score` wants them. Distorted samples
+            beyond count as black and white, since a network's results may lie there.
 
         Returns
         -------
@@ -99,7 +103,7 @@ class MADLoss(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         Raises
         ------
         InputError
-            Other shapes or types.
+            Other shapes or types, no picture, NaN or infinity, a reference beyond the range.
         """
         one, other = self._grey(reference), self._grey(distorted)
         if one.shape[1:] != other.shape[1:] or len(one) not in (1, len(other)):
@@ -107,6 +111,8 @@ class MADLoss(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
                 f"got {tuple(distorted.shape)} and a reference {tuple(reference.shape)}; expected "
                 "equal shapes, or one reference"
             )
+        _extremes(distorted)
+        check_range(*_extremes(reference), self.data_range, SLACK * self.data_range)
         hi = self.definition.hi_scale * _rms(_detection(one, other, self.definition))
         lo = _rms(_appearance(one, other))
         scores = _combined(hi, lo)
@@ -124,6 +130,15 @@ class MADLoss(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         else:
             grey = images[:, 0]
         return (grey * (WHITE / self.data_range)).clamp(0, WHITE)
+
+
+def _extremes(images: Tensor) -> tuple[float, float]:
+    """Return the least and the greatest sample; refuse (InputError) NaN, infinity and none."""
+    if not images.numel():
+        raise InputError(f"got a tensor of shape {tuple(images.shape)}; expected a picture or more")
+    least, most = (one.item() for one in torch.aminmax(images.detach()))
+    check_extremes(least, most)
+    return least, most
 
 
 def _detection(reference: Tensor, distorted: Tensor, which: Definition) -> Tensor:

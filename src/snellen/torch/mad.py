@@ -9,7 +9,7 @@ import torch
 from snellen.errors import InputError
 from snellen.frames.values import choice
 from snellen.mad import definition
-from snellen.mad.definition import SMALLEST, Definition
+from snellen.mad.definition import SMALLEST, Definition, Variant
 from snellen.mad.image import score
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -50,7 +50,7 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
         self,
         reduction: str = "none",
         data_range: float = 1.0,
-        variant: str = "2011",
+        variant: Variant = "2011",
         hi_scale: float = 200.0,
         eight_bit_lut: bool = False,
     ) -> None:
@@ -59,7 +59,7 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
         which = Definition(variant, hi_scale, eight_bit_lut)
         self.reduction = reduction
         self.data_range = definition.peak(data_range, 0)
-        self.variant, self.hi_scale = which.variant, which.hi_scale
+        self.variant, self.hi_scale = variant, which.hi_scale
         self.eight_bit_lut = which.eight_bit_lut
 
     def forward(self, distorted: Any, reference: Any) -> Any:
@@ -85,10 +85,16 @@ class MAD(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there when t
             Other shapes, or as of `snellen.score`.
         """
         one, other = (_pictures(checked(images)) for images in (reference, distorted))
+        if one.ndim != other.ndim:
+            raise InputError(
+                f"got {tuple(distorted.shape)} and a reference {tuple(reference.shape)}; expected "
+                "equal shapes, or one reference"
+            )
         found = score(
             one,
             other,
             data_range=self.data_range,
+            channel_axis=None if one.ndim == 3 else -1,
             variant=self.variant,
             hi_scale=self.hi_scale,
             eight_bit_lut=self.eight_bit_lut,

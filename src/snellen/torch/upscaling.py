@@ -8,8 +8,10 @@ from typing import Any
 import torch
 
 from snellen.errors import InputError
-from snellen.upscaling.image import upscale
+from snellen.upscaling.doubt import is_unasked
+from snellen.upscaling.image import enlarged
 from snellen.upscaling.models import Model, load
+from snellen.upscaling.shipped import Method, SourceKind
 
 _CHANNELS = (1, 3, 4)
 _WANTED = "expected a tensor (N, C, H, W) with 1, 3 (RGB) or 4 (RGBA) channels"
@@ -44,12 +46,13 @@ class Upscale(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         model: str | Path | Model | None = None,
         *,
         data_range: float | None = None,
-        method: str | None = None,
-        source_kind: str | None = None,
+        method: Method | None = None,
+        source_kind: SourceKind | None = None,
     ) -> None:
         super().__init__()
         self.model = load(model, scale, method, source_kind)
         self.scale, self.data_range = self.model.scale, data_range
+        self._look = is_unasked(model, source_kind)
 
     def forward(self, images: Any) -> Any:
         """Return the pictures enlarged.
@@ -76,11 +79,12 @@ class Upscale(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not there wh
         shape = tuple(images.shape)
         if len(shape) != 4 or shape[1] not in _CHANNELS:
             raise InputError(f"got a tensor of shape {shape}; {_WANTED}", parameter="images")
-        return upscale(
+        return enlarged(
             images.detach(),
             self.scale,
             self.model,
             "cpu" if images.device.type == "cpu" else "auto",
             data_range=self.data_range,
             channel_axis=1,
+            look=self._look,
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.pool import Pool
 from snellen.cpu.tasks import results
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.upscaling.chroma import Chroma
@@ -34,7 +34,7 @@ class Backend:
         self._target = target
         self._luma = luma_on_cpu(model, source, target)
         self._chroma = Chroma(source, target)
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
         blank = Format(8, 8, source.bits, source.subsampling)  # compiles
         self._enlarged(tuple(blanks(blank, 0)), blank.scaled(model.scale, target.bits))
 

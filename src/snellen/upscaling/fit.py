@@ -7,7 +7,7 @@ down before, as after any step that the next one does not follow on the same dev
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
+from snellen.cpu.pool import Pool
 from snellen.cpu.tasks import results
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
@@ -67,7 +68,7 @@ class _Placed:
 
     def tasks(
         self,
-        pool: ThreadPoolExecutor,
+        pool: Pool,
         plane: Plane,
         out: Plane,
         depth: tuple[float, float],
@@ -102,7 +103,7 @@ class Fit(Holder):
         self.label = f"fit {geometry.width}×{geometry.height}"
         self._white_bars = white_bars
         self._home = Home("this step")
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: Pool | None = None
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results, except for their depth."""
@@ -128,7 +129,7 @@ class Fit(Holder):
             _Placed(self.geometry, size, cell, phase, cell),
         ]
         self._bars = self.geometry.inner != (target.width, target.height)
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
         return target
 
     def run(self, frame: Frame) -> Frame:
@@ -193,7 +194,7 @@ def fitted(image: npt.NDArray[Any], geometry: Geometry) -> npt.NDArray[Any]:
     out = np.zeros((geometry.height, geometry.width, *image.shape[2:]), image.dtype)
     channels = prod(image.shape[2:])
     planes, results = image.reshape(height, width, -1), out.reshape(*out.shape[:2], -1)
-    with ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen") as pool:
+    with Pool(threads.available()) as pool:
         for channel in range(channels):
             kind = image.dtype if integer else np.dtype(np.float32)
             result = np.zeros(out.shape[:2], kind)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.frames import arrays
-from snellen.frames.array_types import DLPack
+from snellen.frames.array_types import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.bicubic import bicubic
 from snellen.frames.channels import ChannelAxis, Channels
@@ -23,20 +23,37 @@ from snellen.frames.prepared import borrowed
 from snellen.frames.several import shared
 from snellen.frames.values import check_bytes
 from snellen.gpu import memory
+from snellen.process import while_running
+from snellen.upscaling import doubt
+from snellen.upscaling.any_scale import CHANNELS, enlarged_to
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.methods import format_of, host_bytes, reach, tile
-from snellen.upscaling.models import Model, load
+from snellen.upscaling.models import SCALES, Model, load, scales_of
 from snellen.upscaling.sample_values import Values, check, store, values_of
+from snellen.upscaling.shipped import Method, SourceKind
+from snellen.upscaling.target import target
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
 Array = Any
 """Of NumPy or CuPy."""
 
-CHANNELS = (3, 4)  # RGB, RGBA
 WORTH = 1 << 20  # pixels that pay for a thread and a further GPU: half a millisecond
 
 
+@overload
+def upscale(
+    image: np.ndarray[Any, np.dtype[Sample]],
+    scale: float = ...,
+    model: str | Path | Model | None = ...,
+    device: str | Sequence[str] = ...,
+    *,
+    data_range: float | None = ...,
+    channel_axis: ChannelAxis = ...,
+    bits: int | None = ...,
+    method: Method | None = ...,
+    source_kind: SourceKind | None = ...,
+) -> npt.NDArray[Sample]: ...
 @overload
 def upscale(
     image: DLPack,
@@ -47,8 +64,8 @@ def upscale(
     data_range: float | None = ...,
     channel_axis: ChannelAxis = ...,
     bits: int | None = ...,
-    method: str | None = ...,
-    source_kind: str | None = ...,
+    method: Method | None = ...,
+    source_kind: SourceKind | None = ...,
 ) -> DLPack: ...
 @overload
 def upscale(
@@ -60,9 +77,10 @@ def upscale(
     data_range: float | None = ...,
     channel_axis: ChannelAxis = ...,
     bits: int | None = ...,
-    method: str | None = ...,
-    source_kind: str | None = ...,
+    method: Method | None = ...,
+    source_kind: SourceKind | None = ...,
 ) -> npt.NDArray[Any]: ...
+@while_running
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def upscale(
     image: Any,
@@ -73,8 +91,8 @@ def upscale(
     data_range: float | None = None,
     channel_axis: ChannelAxis = "auto",
     bits: int | None = None,
-    method: str | None = None,
-    source_kind: str | None = None,
+    method: Method | None = None,
+    source_kind: SourceKind | None = None,
 ) -> Any:
     """Enlarge an image by super-resolution.
 
@@ -92,9 +110,11 @@ def upscale(
         batch axes. An array of three or more axes is colour where the last has 3 or 4 elements;
         otherwise each (H, W) is a grey image of its own. uint8, uint16, float16, float32 or
         float64: NumPy, CuPy, or anything with `__dlpack__` (PyTorch on CPU or CUDA) or
-        `__array__`.
-    scale : int
-        2, 3 or 4; 2.0 is 2. Other magnifications and sizes: `snellen.upscale_file`.
+        `__array__`; a picture of Pillow counts as what it shows.
+    scale : float
+        Above 1, up to 16. 2, 3 and 4 are those of models; others are made of one or two of these
+        and a filter, as of files: on the CPU, also of what a GPU enlarged. Sizes:
+        `snellen.upscale_file`.
     model : str, Path, Model or None
         Name of a shipped model, a file, or a loaded model; None: ours for this scale.
     device : str or sequence of str
@@ -107,21 +127,29 @@ def upscale(
         so do their results; results in floats are clipped only to what their type holds.
     channel_axis : int, None or "auto"
         The axis of channels, 1, 3 (RGB) or 4 (RGBA); None: there is none. "auto": the last of three
-        or more axes, if it has 3 or 4; one of 1 or 2 is refused. The result has them there, too.
+        or more axes, if it has 3 or 4; one of 1 or 2 is refused, and (…, 3, H, W) taken for grey
+        with a warning. The result has them there, too.
     bits : int, optional
         Significant bits of integer samples, 8 to 16: another way to say data_range = 2^bits − 1.
     method : str, optional
         What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
         `model`.
     source_kind : str, optional
-        What kind of pictures the method's model is for: "clean", the default, which is what
-        "auto" means here, too; "film", coded ones; "soft", coded and blurred ones. Likewise.
+        What kind of pictures the method's model is for: "clean"; "film", coded ones; "soft", coded
+        and blurred ones. None or "auto": "clean", with a warning if the first picture looks coded;
+        on a GPU only the first array of a kind is looked at. Likewise.
 
     Returns
     -------
     array
-        (…, scale·H, scale·W[, channels]), same dtype; of the library that `image` came from, where
-        that has `from_dlpack` (PyTorch), else NumPy, or CuPy on a GPU.
+        (…, scale·H, scale·W[, channels]), sides rounded, same dtype; of the library that `image`
+        came from, where that has `from_dlpack` (PyTorch), else NumPy, or CuPy on a GPU.
+
+    Warns
+    -----
+    UserWarning
+        Nothing says where the channels or of which kind the pictures are, and they look otherwise
+        than assumed.
 
     Raises
     ------
@@ -131,8 +159,19 @@ def upscale(
     ModelError, DeviceError
         The model or the device cannot be used, or the GPU's memory does not suffice.
     """
-    loaded = load(model, scale, method, source_kind)
-    return enlarged(image, scale, loaded, device, bits, data_range, channel_axis)
+    goal, look = target(scale), doubt.is_unasked(model, source_kind)
+    if goal.scale in SCALES:
+        loaded = load(model, scale, method, source_kind)
+        return enlarged(image, scale, loaded, device, bits, data_range, channel_axis, look=look)
+
+    def enlarge(
+        array: Array, scale: int, data_range: float | None, axis: int | None, first: bool
+    ) -> Array:
+        loaded = load(model, scale, method, source_kind)
+        return enlarged(array, scale, loaded, device, bits, data_range, axis, look=look and first)
+
+    scales = scales_of(model)
+    return enlarged_to(goal, image, enlarge, scales, device, bits, data_range, channel_axis)
 
 
 @np.errstate(all="ignore")
@@ -145,10 +184,13 @@ def enlarged(
     data_range: float | None = None,
     channel_axis: ChannelAxis = "auto",
     report: Callable[[int, int], None] | None = None,
+    *,
+    look: bool = False,
 ) -> Any:
     """Do what `upscale` does, and call `report` with the rows that are done, and all rows.
 
-    It is called after each band of a large picture in main memory.
+    It is called after each band of a large picture in main memory. With `look` it is said if the
+    first picture looks coded.
     """
     chosen = arrays.choose_several(image, device, "super-resolution")
     loaded = load(model, scale)
@@ -159,8 +201,10 @@ def enlarged(
         array = where.last(array)
         axes = _axes(array, where, loaded.scale)
         values = values_of(array, bits, data_range)
+        if look and on_host and array.size:
+            doubt.warn(array[(0,) * len(axes.batch)], values.white)
         if not on_host:
-            large = _on_gpu(array, axes, loaded, values, chosen[0])
+            large = _on_gpu(array, axes, loaded, values, chosen[0], look)
         elif len(chosen) > 1:
             large = _from_host(array, axes, loaded, values, chosen)
         else:
@@ -230,8 +274,10 @@ def _from_host(
     return result.astype(array.dtype, copy=False)  # of the same byte order
 
 
-def _on_gpu(array: Array, axes: Axes, model: Model, values: Values, device: str) -> Array:
-    """Return a CuPy array, enlarged on the current stream."""
+def _on_gpu(
+    array: Array, axes: Axes, model: Model, values: Values, device: str, look: bool
+) -> Array:
+    """Return a CuPy array, enlarged on the current stream; looked at once, since that waits."""
     import cupy
 
     large = _large(axes, model.scale)
@@ -240,6 +286,9 @@ def _on_gpu(array: Array, axes: Axes, model: Model, values: Values, device: str)
     if not array.size:
         return result
     with _prepared(model, axes, array.dtype, values, device, 0) as enlarger:
+        if look and not enlarger.looked:
+            enlarger.looked = True
+            doubt.warn(array[(0,) * len(axes.batch)], values.white)
         if enlarger.odd(array):
             check(array, values)
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):

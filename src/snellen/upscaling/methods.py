@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from snellen.aplus import model as aplus
 from snellen.cnn.definition import radius
+from snellen.cpu.pool import Pool
 from snellen.frames.frame import Format, Plane
 from snellen.upscaling.models import Model
 
@@ -14,7 +15,7 @@ from snellen.upscaling.models import Model
 class LumaOnCpu(Protocol):
     """Enlarges luma planes of one format and any size on the CPU; the result is threads' alike."""
 
-    def tasks(self, pool: ThreadPoolExecutor, plane: Plane, out: Plane) -> list[Future[None]]:
+    def tasks(self, pool: Pool, plane: Plane, out: Plane) -> list[Future[None]]:
         """Let threads fill `out` (s·H, s·W) from `plane` (H, W); return the tasks."""
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -19,6 +20,8 @@ from snellen.upscaling import shipped
 Model = aplus.Model | cnn.Model
 
 SCALES = (2, 3, 4)
+_OURS = "snellen-"
+"""How the formats of models begin, later ones too."""
 FORMATS: dict[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Model]] = {
     aplus.FORMAT: aplus.parsed,
     aplus.FORMAT_2: aplus.parsed,
@@ -60,7 +63,7 @@ def load(
             advice=(
                 "give a number, not text"
                 if isinstance(scale, str)
-                else "upscale_file takes others"
+                else "snellen.upscale and upscale_file take others"
                 if factor is not None and factor > 1
                 else None
             ),
@@ -84,6 +87,13 @@ def load(
 def named(model: str | Path) -> Model:
     """Return a model by its name or its file, of whatever magnification; ModelError: as `load`."""
     return read(_find(model))
+
+
+def scales_of(model: str | Path | Model | None) -> tuple[int, ...]:
+    """Return the magnifications of a model, of ours for None; ModelError: as `load`."""
+    if model is None:
+        return SCALES
+    return ((model if isinstance(model, Model) else named(model)).scale,)
 
 
 def method_of(model: Model) -> str:
@@ -116,13 +126,21 @@ def read(path: Path) -> Model:
 @lru_cache(maxsize=4)
 def _read(path: Path, stamp: tuple[int, int]) -> Model:
     strings, arrays = tensors.read(path)
-    parsed = FORMATS.get(strings.get("format", ""))
+    format = strings.get("format", "")
+    parsed = FORMATS.get(format)
     if parsed is None:
+        known, later = ", ".join(FORMATS), format.startswith(_OURS)
+        what = "a model" if later else "a safetensors file but not a model"
         raise ModelError(
-            f"{path} is a safetensors file but not a model ({', '.join(FORMATS)})",
+            f"{path} is {what}: its header has {_format(format)}; expected one of {known}",
             parameter="model",
+            advice="a newer version of Snellen may read it" if later else None,
         )
     return parsed(path, strings, arrays)
+
+
+def _format(format: str) -> str:
+    return f"the format {quoted(format)}" if format else "no format"
 
 
 def _find(model: str | Path) -> Path:
@@ -132,19 +150,46 @@ def _find(model: str | Path) -> Path:
         return ours[model]
     try:
         path = values.path("model", model)
-        there = path.is_file()
-    except (InputError, OSError) as error:
+        if is_address(path):
+            raise ModelError(
+                f"`model`={quoted(without_secrets(str(model)))} is an address; expected the name "
+                "of a file",
+                parameter="model",
+                advice="download it first",
+            )
+        what = _no_file(path)
+    except ModelError:
+        raise
+    except (InputError, OSError, ValueError) as error:
         raise _unknown(model) from error
-    if is_address(path):
+    if what is not None:
         raise ModelError(
-            f"`model`={quoted(without_secrets(str(model)))} is an address; expected the name of a "
-            "file",
+            f"`model`={quoted(str(model))} is {what}; expected a file",
             parameter="model",
-            advice="download it first",
+            advice="name a .safetensors file",
         )
-    if not there:
-        raise _unknown(str(model))
     return path
+
+
+def _no_file(path: Path) -> str | None:
+    """Return what a path means that is no ordinary file, and whether it is a link; None: it is one.
+
+    OSError: nothing is there.
+    """
+    link = "a link to " if path.is_symlink() else ""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if link:
+            return f"{link}a file that is not there"
+        raise
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISDIR(mode):
+        return f"{link}a folder"
+    if stat.S_ISFIFO(mode):
+        return f"{link}a pipe"
+    return f"{link}a {'socket' if stat.S_ISSOCK(mode) else 'device'}"
 
 
 def _unknown(model: object) -> ModelError:

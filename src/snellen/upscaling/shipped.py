@@ -8,15 +8,24 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import Literal, get_args
 
 from snellen.errors import InputError, ModelError, quoted
 
-METHODS = ("aplus", "cnn-fast", "cnn-fine")
-SCALES = (2, 3, 4)
-SOURCES = ("clean", "film", "soft")  # snellen.sources.kind.KINDS, which imports NumPy
+Method = Literal["auto", "aplus", "cnn-fast", "cnn-fine"]
+"""What `method` may be, for type checkers."""
+SourceKind = Literal["auto", "clean", "film", "soft"]
+"""What `source_kind` may be: those of snellen.sources.kind.KINDS, which imports NumPy."""
+
 AUTO = "auto"
+METHODS: tuple[str, ...] = get_args(Method)[1:]
+SOURCES: tuple[str, ...] = get_args(SourceKind)[1:]
+SCALES = (2, 3, 4)
 DEFAULT = "cnn-fine"  # what `method`=auto means: docs/benchmarks/quality.md
 OF_2014 = "t91-x{}"  # A+ as it was published: A+ for clean sources where there is no other model
+
+WORDS = {"method": METHODS, "source_kind": SOURCES}
+OWN = "a model of your own is a file, as snellen train makes it: name that as `model`"
 
 _NAME = re.compile(rf"({'|'.join(METHODS)})-({'|'.join(SOURCES)})-x([234])")
 _FOLDERS = tuple(Path(__file__).parents[1] / method / "models" for method in ("aplus", "cnn"))
@@ -75,20 +84,10 @@ def choose(scale: int, method: str | None = None, source_kind: str | None = None
     ------
     ModelError
         There is no such model in this package.
-    InputError
-        No text.
     """
-    from snellen.frames.values import text  # NumPy's import would take long for --help
-
-    method = DEFAULT if method is None else text("method", method)
+    method, kind = known("method", method), known("source_kind", source_kind)
     method = DEFAULT if method == AUTO else method
-    kind = AUTO if source_kind is None else text("source_kind", source_kind)
     kind = SOURCES[0] if kind == AUTO else kind
-    if kind not in SOURCES:
-        raise ModelError(
-            f"got `source_kind`={quoted(kind)}; expected one of {', '.join((AUTO, *SOURCES))}",
-            parameter="source_kind",
-        )
     ours = offered(scale)
     if (method, kind) not in ours:
         there = " or ".join(f"{one} for {other}" for one, other in ours)
@@ -98,6 +97,23 @@ def choose(scale: int, method: str | None = None, source_kind: str | None = None
             parameter="source_kind" if any(method == one for one, _ in ours) else "method",
         )
     return ours[method, kind]
+
+
+def known(name: str, value: object) -> str:
+    """Return a `method` or a `source_kind`, AUTO for None; ModelError: there is none such."""
+    if value is None:
+        return AUTO
+    words = (AUTO, *WORDS[name])
+    # Derived classes compare as they like.
+    text = str.__str__(value) if isinstance(value, str) else None
+    word = next((one for one in words if text == one), None)
+    if word is None:
+        raise ModelError(
+            f"got `{name}`={quoted(value)}; expected one of {', '.join(words)}",
+            parameter=name,
+            advice=OWN if name == "method" else None,
+        )
+    return word
 
 
 def exclude(**others: str | None) -> None:

@@ -71,7 +71,7 @@ class Geometry:
     """Whether the magnifications alone give the result."""
 
 
-def target(scale: object, size: object, height: object, fit: object) -> Target:
+def target(scale: object, size: object = None, height: object = None, fit: object = None) -> Target:
     """Return what options ask for; InputError: they do not exist, or do not go together.
 
     Parameters

@@ -18,11 +18,12 @@ from snellen.frames.frame import Format, Frame, check_format
 from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu import profile
-from snellen.process import Holder, Home
-from snellen.upscaling import cpu
+from snellen.process import Holder, Home, while_running
+from snellen.upscaling import cpu, doubt
 from snellen.upscaling.cuda import frames as cuda
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.opacity import OpacityUpscaler
+from snellen.upscaling.shipped import Method, SourceKind
 
 CHROMA = ("auto", "cpu", "gpu")
 WHAT = "this Upscaler"
@@ -72,8 +73,9 @@ class Upscaler(Holder):
         What enlarges luma: "cnn-fine", "cnn-fast", "aplus"; None or "auto": cnn-fine. Instead of a
         `model`.
     source_kind : str, optional
-        What kind of pictures the method's model is for: "clean", the default, which is what
-        "auto" means here, too; "film", coded ones; "soft", coded and blurred ones. Likewise.
+        What kind of pictures the method's model is for: "clean"; "film", coded ones; "soft", coded
+        and blurred ones. None or "auto": "clean", with a warning (UserWarning) if the first frame
+        looks coded. Likewise.
 
     Attributes
     ----------
@@ -103,8 +105,8 @@ class Upscaler(Holder):
         device: str | Sequence[str] = "auto",
         chroma: str = "auto",
         *,
-        method: str | None = None,
-        source_kind: str | None = None,
+        method: Method | None = None,
+        source_kind: SourceKind | None = None,
     ) -> None:
         self.device = devices.single(device, "super-resolution")
         chroma = values.choice("chroma", chroma, CHROMA)
@@ -117,6 +119,7 @@ class Upscaler(Holder):
             )
         self.device_name = devices.name(self.device)
         self.model = load(model, scale, method, source_kind)
+        self._look = doubt.is_unasked(model, source_kind)  # at the first frame
         self.scale = self.model.scale
         self.label = f"upscale ×{self.scale}"
         self.chroma = self._chroma = chroma
@@ -133,6 +136,7 @@ class Upscaler(Holder):
     def _holds(self) -> bool:
         return self._backend is not None
 
+    @while_running
     @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -202,12 +206,24 @@ class Upscaler(Holder):
             Not prepared, or a frame of another shape or type.
         """
         backend, frame = self._checked(frame)
+        if self._look:
+            self._look = False
+            self._doubt(frame)
         try:
             return backend.run(frame)
         except RuntimeError as error:  # of the pool of threads
             if backend is self._backend or isinstance(error, SnellenError):
                 raise
             raise InputError("this Upscaler was closed while a frame was in work") from error
+
+    def _doubt(self, frame: Frame) -> None:
+        """Warn of a frame that looks coded."""
+        luma, format = frame.planes[0], self._format
+        white = None if format is None else format.white or max(1, (1 << format.bits) - 1)
+        with arrays.working(luma, "cpu" if isinstance(luma, np.ndarray) else self.device):
+            if frame.ready is not None:
+                frame.ready.synchronize()
+            doubt.warn(luma, white)
 
     def alpha(self) -> OpacityUpscaler:
         """Return a step for the alpha channel of such frames."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
+from snellen.video.turning import applies, oriented
 
 SEARCH = 300
 """Most frames by which a film is found to lag behind, or to be ahead."""
@@ -71,27 +72,39 @@ def align(
     whole = replace(clip, start=None, duration=None, frames=None)
     read = 0
 
-    def small(file: Path, first: int, start: Fraction, most: int) -> tuple[int, list[Float32]]:
+    def small(
+        source: Source, turned: bool, first: int, start: Fraction, most: int
+    ) -> tuple[int, list[Float32]]:
         nonlocal read
         found: list[Float32] = []
-        with closing(Source(file, whole, decoder)) as source:
-            number = 0
-            for item in source.items():
-                if item.frame is None:
-                    continue
-                read, white = read + 1, (1 << source.info.picture.format.bits) - 1
-                if number >= first and item.frame.pts * source.info.time_base >= start:
-                    first = first if found else number
-                    found.append(shrunk(item.frame.planes[0], white))
-                number += 1
-                if report:
-                    report(read, read + most - len(found))
-                if len(found) == most:
-                    break
+        picture, number = source.info.picture, 0
+        white = (1 << picture.format.bits) - 1
+        for item in source.items():
+            if item.frame is None:
+                continue
+            read += 1
+            if number >= first and item.frame.pts * source.info.time_base >= start:
+                first = first if found else number
+                plane = item.frame.planes[0]
+                found.append(
+                    shrunk(oriented(plane, picture.display_matrix) if turned else plane, white)
+                )
+            number += 1
+            if report:
+                report(read, read + most - len(found))
+            if len(found) == most:
+                break
         return first, found
 
-    base, ones = small(reference, 0, clip.start or Fraction(0), FRAMES)
-    first, others = small(distorted, max(0, base - SEARCH), Fraction(0), FRAMES + min(base, SEARCH))
+    with (
+        closing(Source(reference, whole, decoder)) as one,
+        closing(Source(distorted, whole, decoder)) as other,
+    ):
+        turned = applies(one.info, other.info)
+        base, ones = small(one, turned, 0, clip.start or Fraction(0), FRAMES)
+        first, others = small(
+            other, turned, max(0, base - SEARCH), Fraction(0), FRAMES + min(base, SEARCH)
+        )
     return best(ones, others, first - base)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
-from snellen.video.chain import Chain, reach_of, restart, steps_of
+from snellen.video.chain import Chain, reach_of, restart, results_of, steps_of
 from snellen.video.step import AlphaStep, RateStep, Step
 
 
@@ -105,19 +106,21 @@ class LateWithAlpha(WithAlpha):
 
     def push(self, frame: Frame | None) -> list[Frame]:
         """Take the next frame (None: there are no more); return the results that are ready."""
+        return list(self.results(frame))
+
+    def results(self, frame: Frame | None) -> Iterator[Frame]:
+        """Yield what `push` returns, made when it is needed; the next frame comes after all."""
         if frame is not None:
             assert frame.alpha is not None
             (alpha,) = self._alpha.run(Frame((frame.alpha,))).planes
             self._waiting[frame.pts * self.ticks] = alpha
             frame = replace(frame, alpha=None)
-        found = [
-            replace(one, alpha=self._waiting.pop(one.pts, None)) for one in self._late.push(frame)
-        ]
-        if any(one.alpha is None for one in found):
-            raise InputError("a filter gives a frame at another time than those of its input")
+        for one in results_of(self._late, frame):
+            if (plane := self._waiting.pop(one.pts, None)) is None:
+                raise InputError("a filter gives a frame at another time than those of its input")
+            yield replace(one, alpha=plane)
         if frame is None:
             self._waiting.clear()
-        return found
 
 
 def with_alpha(step: Step | RateStep) -> WithAlpha | None:

@@ -117,7 +117,11 @@ class Chain:
 
     def push(self, frame: Frame | None) -> list[Frame]:
         """Take the next frame (None: there are no more); return the results that are ready."""
-        frames = [] if frame is None else [frame]
+        return list(self.results(frame))
+
+    def results(self, frame: Frame | None) -> Iterator[Frame]:
+        """Yield what `push` returns, made when it is needed; the next frame comes after all."""
+        frames = iter([] if frame is None else [frame])
         for step in self.steps:
             frames = _pushed(step, frames, frame is None)
         return frames
@@ -228,11 +232,23 @@ def _counting(step: Step | RateStep) -> list[Any]:
     return [one for one in found if hasattr(one, "take_tally")]
 
 
-def _pushed(step: Step | RateStep, frames: list[Frame], ended: bool) -> list[Frame]:
+def results_of(step: RateStep, frame: Frame | None) -> Iterator[Frame]:
+    """Yield what a step's `push` returns, one by one where the step can do so: it has `results`.
+
+    Filters make thousands of frames of one, which memory would not hold.
+    """
+    found: Iterable[Frame] = getattr(step, "results", step.push)(frame)
+    yield from found
+
+
+def _pushed(step: Step | RateStep, frames: Iterator[Frame], ended: bool) -> Iterator[Frame]:
     if not isinstance(step, RateStep):
-        return [step.run(frame) for frame in frames]
-    out = [result for frame in frames for result in step.push(frame)]
-    return out + step.push(None) if ended else out
+        yield from map(step.run, frames)
+        return
+    for frame in frames:
+        yield from results_of(step, frame)
+    if ended:
+        yield from results_of(step, None)
 
 
 @contextmanager
@@ -297,16 +313,14 @@ def _retimed(step: RateStep, items: Iterator[Item]) -> Iterator[Item]:
     """Yield the step's frames, each with the packets that were read before it."""
     flushed = False
     for item in items:
-        frames = [] if item.frame is None else step.push(item.frame)
+        given = iter([] if item.frame is None else [item.frame])
+        frames = _pushed(step, given, ended=item.report is not None)
         if item.report is None:
             # The first frame takes the packets; without a frame they go on alone.
-            first = replace(item, frame=frames[0] if frames else None)
-            yield first
-            yield from (Item(frame, clip_end=item.clip_end) for frame in frames[1:])
-            continue
-        frames += step.push(None)
-        flushed = True
+            yield replace(item, frame=next(frames, None))
+        flushed |= item.report is not None
         yield from (Item(frame, clip_end=item.clip_end) for frame in frames)
-        yield replace(item, frame=None)
+        if item.report is not None:
+            yield replace(item, frame=None)
     if not flushed:
-        yield from map(Item, step.push(None))
+        yield from map(Item, results_of(step, None))

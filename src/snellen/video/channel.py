@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from snellen.cpu.pool import awaited
 from snellen.frames.frame import Format
 from snellen.process import Home
 
@@ -107,6 +108,7 @@ class Thread(threading.Thread):
 
     def __init__(self, target: Callable[[], object], name: str) -> None:
         super().__init__(daemon=True, name=name)
+        self.awaited = awaited()  # on behalf of the one that made it
         self._home = Home("this thread")
         # It works within the limits of the one that made it.
         context = copy_context()

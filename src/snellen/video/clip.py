@@ -8,6 +8,7 @@ from fractions import Fraction
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice, flag, number, plain, whole
+from snellen.video.rate import rate
 from snellen.video.selection import check
 
 LONGEST = 10**9
@@ -40,6 +41,10 @@ class Clip(Brief):
     """Streams that are kept, as FFmpeg's -map has them: "0:a:1"; empty: all. The first video among
     them is worked on; where there is none, as without maps."""
 
+    fps: Fraction | None = None
+    """Frames a second of a film that states no rate, as y4m of F0:0 and SER. None: as it states,
+    or 25."""
+
     def __post_init__(self) -> None:
         if not isinstance(self.map, tuple) or not all(isinstance(s, str) for s in self.map):
             raise InputError(
@@ -48,6 +53,7 @@ class Clip(Brief):
             )
         object.__setattr__(self, "map", tuple(map(plain, self.map)))
         check(self.map)
+        object.__setattr__(self, "fps", rate(self.fps))
         for name in ("start", "duration", "frames"):
             object.__setattr__(self, name, plain(getattr(self, name)))
         for name in ("start", "duration"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -17,11 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
+from snellen.cpu.pool import Pool
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.video import pixels
 from snellen.video.clip import Clip
-from snellen.video.differences import check_sizes, differences, size
+from snellen.video.differences import check_sizes, differences, later_differences, sizes
+from snellen.video.drift import Drift
 from snellen.video.messages import counted
 from snellen.video.pairing import (
     Pair,
@@ -36,7 +37,7 @@ from snellen.video.pairing import (
 from snellen.video.progress import Meter, Progress
 from snellen.video.resize import METHOD
 from snellen.video.source.decode import Source
-from snellen.video.step import Comparison
+from snellen.video.step import Comparison, DeepComparison
 from snellen.video.workers import in_flight
 
 T = TypeVar("T")
@@ -77,6 +78,8 @@ class Summary(Brief):
     """Differences between the videos, and properties that are ignored."""
     lost: tuple[str, ...]
     """What was damaged or missing in either; empty: both were whole."""
+    drift: Drift | None = None
+    """Pairs whose times disagree, of which a warning tells; None: there are none."""
 
 
 def compare(
@@ -132,8 +135,9 @@ def compare(
         Opens the reference, in place of its file; this function closes it.
     part : Part, optional
         Only these pairs are compared, and may be none. Both videos are decoded from their
-        beginning, so that the last part's Summary is that of the whole but for `frames`, for the
-        warning of `lengths`, and for the time and the device. `clip` has no `frames` then.
+        beginning, so that the last part's Summary is that of the whole but for `frames`, for
+        `drift`, for the warnings of it and of `lengths`, and for the time and the device. `clip`
+        has no `frames` then.
 
     Returns
     -------
@@ -166,10 +170,13 @@ def compare(
             warn(name, text)
         sides = sides_of(sources[0], sources[1], offset, every, part)
         format = format_of(one, other)
+        if isinstance(step, DeepComparison):
+            step.depths = one.picture.format.bits, other.picture.format.bits
         with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
             meter = Meter(expected(sides, clip, every), on_progress)
-            frames, ended = _run(Pairs(sides, clip, part), sides, step, take, meter)
+            pairs = Pairs(sides, clip, part)
+            frames, ended = _run(pairs, sides, step, take, meter)
         if not frames and part is None:
             raise InputError(_no_pair(sides, clip, offset, ended))
         counts = [side.frames if ended else None for side in sides]
@@ -177,6 +184,12 @@ def compare(
             notice = source.report().fields_notice
             if notice is not None and source.info.fields_notice is None:
                 warn(source.name, notice)
+        if part is None or part.is_last:
+            first, second = ((s.info, s.report().changes) for s in sources)
+            for name, text in later_differences(first, second):
+                warn(name, text)
+        if pairs.drift is not None and part is None:
+            warn("", str(pairs.drift))
         summary = Summary(
             frames=frames,
             reference_frames=counts[0],
@@ -187,9 +200,10 @@ def compare(
             device=step.device_name,
             reference_pictures=pixels.describe(one.picture.format),
             distorted_pictures=pixels.describe(other.picture.format),
-            resized=METHOD if size(one) != size(other) else None,
+            resized=METHOD if len({*sizes(one, other)}) > 1 else None,
             warnings=tuple(warnings),
             lost=tuple(f"{s.name}: {text}" for s in sources for text in s.report().damage),
+            drift=pairs.drift,
         )
         differ = None if part is not None else lengths((one.name, other.name), summary, offset)
         if differ is None:
@@ -270,7 +284,7 @@ def _side_by_side(
 
     Each takes a tenth of a second and more, as FFmpeg decodes its first frames in one thread.
     """
-    with ThreadPoolExecutor(1, "snellen-open") as pool:
+    with Pool(1, "snellen-open") as pool:
         beside = pool.submit(copy_context().run, second)
         stack.callback(lambda: None if beside.exception() else beside.result().close())
         one = stack.enter_context(closing(first()))

@@ -29,6 +29,13 @@ _VISIBLE = re.compile(
 """Warnings that damage gives."""
 _SIZES = "IMGUTILS"
 """Under this name FFmpeg refuses a size of pictures, as a container's damaged header states it."""
+_BESIDE = re.compile(
+    r"[Tt]ime ?code|[Dd]rop frame|[Mm]etadata(?! block CRC)|[Cc]hapter|[Ss]ide data|display matrix"
+    r"|[Mm]astering|[Ll]ight level|[Ss]pherical|[Ss]tereo(?:scopic)? ?(?:3[Dd]|video|flag|mode)"
+    r"|DOVI|Dolby|\bICC\b|ID3|APE [Tt]ag|XMP|creation.time|[Cc]over|attachment|attached picture"
+    r"|binary tag|in tag|tag version|[Ll]anguage",
+)
+"""What demuxers say of tags and of what describes the pictures, which are whole."""
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
 
 _KINDS = 3
@@ -65,6 +72,7 @@ class Complaints:
         self._counts: Counter[tuple[_Kind, int]] = Counter()
         self._examples: dict[_Kind, str] = {}
         self._of_packets: dict[tuple[int, int], list[tuple[_Kind, int]]] = {}
+        self._beside: dict[str, None] = {}
 
     def hear(self, messages: Iterable[Message], opening: bool = False, lead: bool = False) -> None:
         """Count those that mean damage.
@@ -84,6 +92,10 @@ class Complaints:
             if level > av.logging.ERROR and not _VISIBLE.search(text):
                 continue
             if _HARMLESS.search(text) or (lead and whose != self._demuxer_name):
+                continue
+            if whose == self._demuxer_name and _BESIDE.search(text):
+                if len(self._beside) < _KINDS:
+                    self._beside[_example(text)] = None
                 continue
             what = self._count(whose, "error" if level <= av.logging.ERROR else "warning", text)
             if (packet := _PACKET.search(text)) is not None:
@@ -116,6 +128,15 @@ class Complaints:
             found.append(f"{total} of the {whose}" + (f" ({'; '.join(texts)})" if texts else ""))
         return tuple(found)
 
+    def beside(self) -> tuple[str, ...]:
+        """Return a sentence about tags and side data that the demuxer did not take, or none."""
+        if not self._beside:
+            return ()
+        return (
+            "tags or side data of the input, which the "
+            f"{self._demuxer_name} does not take: {'; '.join(self._beside)}",
+        )
+
     @property
     def _demuxer_name(self) -> str:
         return f"{self._demuxer.partition(',')[0]} demuxer"
@@ -127,12 +148,15 @@ class Complaints:
 
     def _count(self, whose: str, severity: str, text: str) -> tuple[_Kind, int]:
         """Count a message; return under what."""
-        example = "".join(c if c.isprintable() else "?" for c in text.strip())
-        if len(example) > _LENGTH:
-            example = example[: _LENGTH - 1] + "…"
+        example = _example(text)
         kind = (whose, severity, _NUMBERS.sub("#", example))
         if kind not in self._examples and len(self._examples) >= _MOST:
             kind = (whose, severity, "")
         self._examples.setdefault(kind, example if kind[2] else "")
         self._counts[kind, self.at] += 1
         return kind, self.at
+
+
+def _example(text: str) -> str:
+    example = "".join(c if c.isprintable() else "?" for c in text.strip())
+    return example if len(example) <= _LENGTH else example[: _LENGTH - 1] + "…"

@@ -14,7 +14,7 @@ from snellen.frames.brief import Brief
 from snellen.video import pixels
 from snellen.video.chain import described
 from snellen.video.clip import Clip
-from snellen.video.losses import damage, late_losses, time_notes
+from snellen.video.losses import damage, late_losses, late_notes
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
 from snellen.video.quality.hunt import hunting
@@ -185,7 +185,7 @@ def convert(
             if before is not None:
                 before()
         noted = [] if film is None else film.notes
-        late = [*output.notes, *noted, *lost, *time_notes(written.report), *missed]
+        late = [*output.notes, *noted, *lost, *late_notes(written.report), *missed]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
         for warning in late:

@@ -24,6 +24,7 @@ from snellen.video.media import Item, MediaInfo
 from snellen.video.progress import Meter
 from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan, add_video, open_container
+from snellen.video.sink.encoder_files import rehearsed
 from snellen.video.sink.frames import FrameEncoder
 from snellen.video.sink.output import PICTURES
 from snellen.video.source.decode import Source
@@ -135,7 +136,7 @@ def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tr
     clip = replace(info.clip, start=at or None, duration=None, frames=count, interlaced=marks)
     with (
         suppress(InputError),
-        closing(Source(info.path, clip, info.decoder, looked=True)) as source,
+        closing(Source(info.path, clip, info.decoder, looked=True, given=info.decoded)) as source,
     ):
         if source.info.picture.format != info.picture.format:
             return
@@ -186,7 +187,7 @@ class _Counting:
         memory: BinaryIO = BytesIO()
         self._out = open_container(memory, muxer, plan.time_base, suffix)
         try:
-            self._encoder = FrameEncoder(add_video(self._out, plan, suffix), plan)
+            self._encoder = FrameEncoder(add_video(self._out, rehearsed(plan), suffix), plan)
         except BaseException:
             self.abandon()
             raise

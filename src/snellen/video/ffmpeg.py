@@ -27,9 +27,7 @@ from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming
 from snellen.video.selection import Described, selected
 from snellen.video.timestamps import fraction
-
-ATTACHED_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
-"""Dispositions of covers and thumbnails, which FFmpeg presents as video streams."""
+from snellen.video.unopened import ATTACHED_PICTURE, check_moves, unopened, without_video
 
 FULL_RANGE, LIMITED_RANGE = 2, 1
 """AVCOL_RANGE_JPEG and AVCOL_RANGE_MPEG."""
@@ -125,21 +123,18 @@ def open_input(
     """
     what = name(source)
     try:
-        if isinstance(source, Path):
-            return open_path(file or source, hwaccel)
-        return _open_pipe(source)
+        if isinstance(source, Incoming):
+            return _open_pipe(source)
+        container = open_path(file or source, hwaccel)
     except InputError:
         raise
     except PermissionError as error:
         raise InputError(f"{what}: {reason(error)}") from None
     except (av.FFmpegError, OSError, ValueError) as error:
         _check_y4m(source)
-        y4m = isinstance(source, Incoming) and source.format is not None
-        expected = "y4m (YUV4MPEG2)" if y4m else "a video file"
-        raise InputError(
-            f"{what} cannot be read as {expected} ({reason(error)}): it is something else, "
-            "or damaged beyond reading (as an .mp4 that was cut off before its index)"
-        ) from None
+        raise unopened(source, what, reason(error)) from None
+    check_moves(source, what, container)
+    return container
 
 
 def _check_y4m(source: Path | Incoming) -> None:
@@ -199,8 +194,7 @@ def choose_stream(container: InputContainer, what: str, maps: Sequence[str] = ()
     """
     found = [s for s in container.streams.video if not s.disposition & ATTACHED_PICTURE]
     if not found:
-        kinds = ", ".join(sorted({s.type for s in container.streams}))
-        raise InputError(f"{what} has no video stream" + (f", only {kinds}" if kinds else ""))
+        raise without_video(container, what)
     known = [s for s in found if s.codec_context is not None]
     if not known:
         raise InputError(f"{what}: there is no decoder here for its video")

@@ -1,32 +1,12 @@
-"""Side data of frames: HDR10 light levels, rotation, and what the output will not carry."""
+"""HDR10 light levels and rotation: what an output states of its pictures."""
 
 from __future__ import annotations
 
-import re
-import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from av.filter import Graph
-from av.sidedata.sidedata import Type
-from av.video.codeccontext import VideoCodecContext
-from av.video.frame import VideoFrame
-
-_DYNAMIC = {
-    "DYNAMIC_HDR_PLUS": "HDR10+ dynamic metadata is lost",
-    "DOVI_RPU_BUFFER": "Dolby Vision metadata is lost",
-    "DOVI_METADATA": "Dolby Vision metadata is lost",
-    "DYNAMIC_HDR_VIVID": "HDR Vivid dynamic metadata is lost",
-    "AMBIENT_VIEWING_ENVIRONMENT": "the ambient viewing environment is lost",
-    "A53_CC": "closed captions inside the pictures (CEA-608/708) are lost",
-    "STEREO3D": "the 3D layout (stereo 3D) is lost",
-    "SPHERICAL": "the spherical (360°) mapping is lost",
-    "ICC_PROFILE": "the ICC profile is lost",
-}
-_NUMBER = re.compile(r"\d+")
-_KINDS = 100
-"""More kinds of side data than FFmpeg has."""
+HDR_TRANSFERS = (16, 18)
+"""AVCOL_TRC numbers of PQ and HLG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,65 +29,6 @@ class Light:
         return bool(self.primaries) and self.luminance is not None
 
 
-def _side_data(frame: VideoFrame) -> Mapping[str, bytes]:
-    # By index, since iteration differs between PyAV 18 and 19.
-    data = _known(frame).side_data
-    found = [data[i] for i in range(len(data))]  # type: ignore[literal-required, unused-ignore]
-    return {getattr(one.type, "name", str(one.type)): bytes(one) for one in found}
-
-
-def _known(frame: VideoFrame) -> VideoFrame:
-    """Return a frame without side data of kinds that PyAV does not know, over which it fails.
-
-    EXIF is one, of motion JPEG and of animated pictures.
-    """
-    for _ in range(_KINDS):
-        try:
-            _ = frame.side_data
-        except ValueError as error:
-            unknown = _NUMBER.search(str(error))
-            if unknown is None:
-                raise
-            frame = _without(frame, unknown[0])
-        else:
-            break
-    return frame
-
-
-def _without(frame: VideoFrame, kind: str) -> VideoFrame:
-    """Return a frame without side data of a kind, by its number in FFmpeg."""
-    graph = Graph()
-    chain = (
-        graph.add_buffer(
-            width=frame.width,
-            height=frame.height,
-            format=frame.format,
-            time_base=frame.time_base or Fraction(1),
-        ),
-        graph.add("sidedata", f"mode=delete:type={kind}"),
-        graph.add("buffersink"),
-    )
-    graph.link_nodes(*chain).configure()
-    graph.push(frame)
-    found = graph.pull()
-    assert isinstance(found, VideoFrame)
-    return found
-
-
-def losses(frame: VideoFrame) -> tuple[str, ...]:
-    """Return what the frame carries and the output will not: one phrase each."""
-    return tuple(dict.fromkeys(_DYNAMIC[key] for key in _side_data(frame) if key in _DYNAMIC))
-
-
-def display_matrix(frame: VideoFrame) -> tuple[int, ...] | None:
-    """Return the display matrix as FFmpeg's 9 numbers; None: upright."""
-    data = _side_data(frame).get("DISPLAYMATRIX")
-    if data is None:
-        return None
-    matrix = struct.unpack("=9i", data[:36])
-    return None if matrix == (1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30) else matrix
-
-
 def scaled_matrix(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> tuple[int, ...]:
     """Return the display matrix for pictures scaled by two factors: its shift is scaled too.
 
@@ -116,29 +37,6 @@ def scaled_matrix(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> 
     shift = (round(matrix[6] * across), round(matrix[7] * down))
     x, y = (max(-(2**31), min(one, 2**31 - 1)) for one in shift)
     return (*matrix[:6], x, y, matrix[8])
-
-
-def light(frame: VideoFrame, context: VideoCodecContext | None = None) -> Light:
-    """Return the HDR10 static metadata (AVMasteringDisplayMetadata, AVContentLightMetadata).
-
-    FFmpeg 9 omits some of it from the first frame, but its decoder has it, which PyAV 19 shows.
-    """
-    streamwide: Mapping[Type, bytes] = getattr(context, "decoded_side_data", {})
-    side = {key.name: value for key, value in streamwide.items()} | dict(_side_data(frame))
-    primaries: tuple[Fraction, ...] = ()
-    luminance = None
-    data = side.get("MASTERING_DISPLAY_METADATA", b"")
-    if len(data) >= 88:  # ten ratios of two int32, then two flags
-        numbers = struct.unpack("=22i", data[:88])
-        ratios = [
-            Fraction(n, d) if d else Fraction(0)
-            for n, d in zip(*[iter(numbers[:20])] * 2, strict=True)
-        ]
-        primaries = tuple(ratios[:8]) if numbers[20] else ()
-        luminance = (ratios[8], ratios[9]) if numbers[21] else None
-    data = side.get("CONTENT_LIGHT_LEVEL", b"")
-    levels = struct.unpack("=2I", data[:8]) if len(data) >= 8 else None
-    return Light(primaries, luminance, levels)
 
 
 def options(light: Light, codec: str) -> dict[str, str] | None:

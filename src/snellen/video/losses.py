@@ -10,7 +10,7 @@ from snellen.video.media import MediaInfo, PictureInfo, SourceReport
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code
-from snellen.video.sink import animation, pictures
+from snellen.video.sink import animation, pictures, repetitions
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.output import PICTURES, Output
@@ -78,6 +78,7 @@ def known_losses(
         *plan.encoder.losses,
         *copier.losses,
         *lost,
+        *repetitions.losses(info, output.muxer, output.suffix),
         *lost_time_code(info),
     )
     if strict and losses:
@@ -93,16 +94,17 @@ def damage(written: Written) -> tuple[str, ...]:
     return (*damage, f"{counted(written.refused, 'packet')} refused by the output's container")
 
 
-def time_notes(report: SourceReport) -> list[str]:
-    """Return what was done to the frames' times."""
-    if not report.moved:
-        return []
-    return [f"{report.moved} frame times did not rise and were moved"]
+def late_notes(report: SourceReport) -> list[str]:
+    """Return what was done to later frames and to their times, without a loss."""
+    notes = [str(one) for one in report.changes if not one.lost]
+    if report.moved:
+        notes.append(f"{report.moved} frame times did not rise and were moved")
+    return notes
 
 
 def late_losses(report: SourceReport, muxer: str) -> list[str]:
     """Return what the output does not hold, as far as it is known only after reading."""
-    notes = list(report.losses)
+    notes = [*report.losses, *(str(one) for one in report.changes if one.lost)]
     if report.transparent:
         notes.append(
             f"the alpha channel of {counted(report.transparent, 'frame')} is dropped, which are "

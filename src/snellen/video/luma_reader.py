@@ -41,6 +41,8 @@ class LumaReader:
     ----------
     source : Source
     first, every : int
+    origin : int
+        Number of the video's first frame that has a partner.
     convert : callable, optional
         What is done with each plane, in the reading thread; None: nothing.
 
@@ -50,6 +52,8 @@ class LumaReader:
     first : int
     frames : int
         How many frames have been decoded so far, whether or not they were given out.
+    begin : Fraction or None
+        Time of frame `origin`; None: it is not decoded yet.
     """
 
     def __init__(
@@ -57,11 +61,14 @@ class LumaReader:
         source: Source,
         first: int,
         every: int,
+        origin: int,
         convert: Callable[[Plane], npt.NDArray[Any]] | None = None,
     ) -> None:
         self.source = source
         self.first = first
         self.frames = 0
+        self.begin: Fraction | None = None
+        self._origin = origin
         self._every = every
         self._convert = convert
         self._counting = False
@@ -94,12 +101,15 @@ class LumaReader:
             if item.frame is None:
                 continue
             number, self.frames = self.frames, self.frames + 1
+            time = item.frame.pts * self.source.info.time_base
+            if number == self._origin:
+                self.begin = time
             if self._counting or number < self.first or (number - self.first) % self._every:
                 continue
             plane: npt.NDArray[Any] = item.frame.planes[0]
             if self._convert is not None:
                 plane = self._convert(plane)
-            yield Luma(number, item.frame.pts * self.source.info.time_base, plane)
+            yield Luma(number, time, plane)
 
 
 def grey(plane: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float64]:

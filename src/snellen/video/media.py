@@ -17,8 +17,9 @@ from av.stream import Disposition
 
 from snellen.frames.frame import Format, Frame
 from snellen.video.clip import Clip
-from snellen.video.ffmpeg import ATTACHED_PICTURE
 from snellen.video.hdr import Light
+from snellen.video.messages import clock, counted
+from snellen.video.unopened import ATTACHED_PICTURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class PictureInfo:
     """What the pictures carry and the output's will not: one phrase each."""
     pixel_format: str
     """FFmpeg's name of the decoder's pixel format."""
+    coded_aspect_ratio: Fraction | None
+    """Sample aspect ratio that the codec states; the container's may be another one."""
     alpha: bool = False
     """Whether the pictures have an alpha channel."""
     opaque: bool = True
@@ -105,6 +108,12 @@ class Content:
     """The field that comes first, "top" or "bottom"; None: no frame looks interlaced."""
 
     def __str__(self) -> str:
+        told = self.interlaced + self.progressive
+        if self.kind == "uncertain":
+            looked = counted(self.frames, "frame")
+            if told == 0:
+                return f"its content does not say, as none of {looked} moves enough"
+            return f"its content does not say, as {told} of {looked} that tell are too few"
         return (
             f"of {self.frames} frames from several places FFmpeg's idet finds {self.interlaced} "
             f"interlaced and {self.progressive} progressive"
@@ -149,18 +158,43 @@ class MediaInfo:
     """"cpu" or "nvdec"."""
     decoder_notice: str | None
     """Why it is not the decoder that was asked for; None: it is."""
+    decoded: PictureInfo
+    """`picture` as it was decoded, whatever a step or a user makes of it."""
+    notices: tuple[str, ...] = ()
+    """What else is done to the input that its user may not expect: sentences."""
     fields_notice: str | None = None
     """What was decided about interlaced pictures against their marks; None: nothing so far."""
     content: Content | None = None
     """What a close look has found them to be; None: there was none so far."""
+    stretch: Fraction = Fraction(1)
+    """Seconds of the film for each one of the container's clock, where that states no rate."""
     made_progressive: str | None = None
     """What makes its frames progressive: "deinterlace", "deinterlace field" or "ivtc"; None: they
     are as they were decoded."""
+    plays: int | None = None
+    """How often an animation is played in all; 0: for ever; None: it is no animation."""
 
     @property
     def video(self) -> StreamInfo:
         """The video stream that is worked on."""
         return next(s for s in self.streams if s.index == self.video_index)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a later frame of a film has and the first one has not."""
+
+    text: str
+    """A sentence without a beginning: what is so from then on."""
+    since: Fraction
+    """Seconds of the output at which it begins."""
+    lost: bool
+    """Whether the output lacks it, or shows it wrongly."""
+    samples: bool
+    """Whether samples mean something else than in the first frame, or did so until converted."""
+
+    def __str__(self) -> str:
+        return f"from {clock(self.since)} on, {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +213,8 @@ class SourceReport:
     """What of later pictures was lost because the first one is otherwise: a sentence each."""
     transparent: int = 0
     """Pictures that are not opaque, where the first one is and the alpha channel is not read."""
+    changes: tuple[Change, ...] = ()
+    """What began after the first frame."""
 
 
 @dataclass(frozen=True, slots=True)

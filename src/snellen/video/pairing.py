@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,15 +13,19 @@ import numpy.typing as npt
 
 from snellen.frames.frame import Format, Plane
 from snellen.video.clip import Clip
-from snellen.video.differences import size
+from snellen.video.differences import sizes
+from snellen.video.drift import Drift, DriftMeter
 from snellen.video.luma_reader import WHITE, Luma, LumaReader, grey
 from snellen.video.media import MediaInfo
 from snellen.video.resize import resize
 from snellen.video.source.decode import Source
+from snellen.video.turning import applies, oriented
 
 Pair = tuple[Luma, Luma]
 Sides = tuple[LumaReader, LumaReader]
 """Reference and distorted."""
+Conversion = Callable[[Plane], npt.NDArray[Any]]
+"""What is done with a plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +44,58 @@ def sides_of(
     one: Source, other: Source, offset: int, every: int, part: Part | None = None
 ) -> Sides:
     """Return readers that begin at the first frames with a partner, and convert for the step."""
-    first = 0 if part is None else part.begin * every
+    skipped = 0 if part is None else part.begin * every
+    converts = conversions(one.info, other.info)
+    first, second = max(0, -offset), max(0, offset)
     return (
-        LumaReader(one, max(0, -offset) + first, every, conversion(one.info, one.info, other.info)),
-        LumaReader(
-            other, max(0, offset) + first, every, conversion(other.info, one.info, one.info)
-        ),
+        LumaReader(one, first + skipped, every, first, converts[0]),
+        LumaReader(other, second + skipped, every, second, converts[1]),
     )
 
 
-def conversion(
-    info: MediaInfo, reference: MediaInfo, partner: MediaInfo
-) -> Callable[[Plane], npt.NDArray[Any]] | None:
-    """Return what is done with a video's planes, so that they can be compared; None: nothing.
+def shapings(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
+    """Return what turns and scales the planes of two videos to the size that they are compared in.
 
-    They get the size of the reference; `partner` is the other video of the two.
+    That is the size of the first; turned by their tags they are where `applies` says so.
     """
-    bits, target = info.picture.format.bits, size(reference)
-    same_depth = bits == partner.picture.format.bits
-    if size(info) == target:
-        return None if same_depth else partial(grey, bits=bits)
-    if same_depth:
-        return partial(resize, bits=bits, width=target[0], height=target[1])
-    return lambda plane: grey(resize(plane, bits, *target), bits)
+    turned, (target, second) = applies(one, other), sizes(one, other)
+
+    def shaping(info: MediaInfo, size: tuple[int, int]) -> Conversion:
+        steps: list[Callable[[Any], Any]] = []
+        if turned:
+            steps.append(partial(oriented, matrix=info.picture.display_matrix))
+        if size != target:
+            bits = info.picture.format.bits
+            steps.append(partial(resize, bits=bits, width=target[0], height=target[1]))
+        return _all(steps)
+
+    return shaping(one, target), shaping(other, second)
+
+
+def conversions(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
+    """Return what is done with the planes of two videos, so that they can be compared."""
+    shaped = shapings(one, other)
+    first, second = (info.picture.format.bits for info in (one, other))
+    if first == second:
+        return shaped
+    return (
+        _all([shaped[0], partial(grey, bits=first)]),
+        _all([shaped[1], partial(grey, bits=second)]),
+    )
+
+
+def _all(steps: Sequence[Callable[[Any], Any]]) -> Conversion:
+    def convert(plane: Plane) -> npt.NDArray[Any]:
+        for step in steps:
+            plane = step(plane)
+        return plane
+
+    return convert
 
 
 def format_of(one: MediaInfo, other: MediaInfo) -> Format:
     """Return the format of the planes of two videos that are compared."""
-    width, height = size(one)
+    width, height = sizes(one, other)[0]
     bits = one.picture.format.bits
     if bits == other.picture.format.bits:
         return Format(width, height, bits)
@@ -104,7 +132,13 @@ class Pairs:
         self.ended = False
         self._sides = sides
         self._clip = clip
+        self._meter = DriftMeter(*sides)
         self._most = None if part is None or part.end is None else part.end - part.begin
+
+    @property
+    def drift(self) -> Drift | None:
+        """Pairs so far whose times disagree; None: there are none."""
+        return self._meter.found
 
     def __iter__(self) -> Iterator[Pair]:
         start, duration = self._clip.start or Fraction(0), self._clip.duration
@@ -113,6 +147,7 @@ class Pairs:
                 return
             if one.time >= start:
                 self.count += 1
+                self._meter.see(one, other)
                 yield one, other
             if read == self._most or (self.count and self.count == self._clip.frames):
                 return

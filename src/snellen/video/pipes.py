@@ -12,6 +12,9 @@ import select
 import stat
 from typing import Any, BinaryIO
 
+from snellen.frames.signatures import HEAD
+from snellen.frames.waiting import waiting
+
 _PATIENCE_MS = 100
 """Milliseconds between two checks whether to go on waiting."""
 _AT_ONCE = getattr(select, "PIPE_BUF", 512)
@@ -25,9 +28,12 @@ class _Pipe:
     kept, the stream ends, and `check` raises it.
     """
 
+    _other = ""
+    """Who is at the other end."""
+
     def __init__(self, stream: BinaryIO, event: str) -> None:
         self._stream = stream
-        self.name = str(getattr(stream, "name", "the stream"))
+        self.name = self.title = str(getattr(stream, "name", "the stream"))
         self._stopped = False
         self._interrupt: KeyboardInterrupt | None = None
         self._descriptor = _descriptor(stream)
@@ -54,12 +60,19 @@ class _Pipe:
     def _wait(self) -> bool:
         """Wait until the stream can be used; False: it was stopped."""
         try:
-            while not self._stopped:
-                if self._poll is None or self._poll.poll(_PATIENCE_MS):
-                    return True
+            if self._is_ready():
+                return True
+            with waiting(self.title, self._other):
+                while not self._stopped:
+                    if self._is_ready():
+                        return True
         except KeyboardInterrupt as interrupt:
             self._take(interrupt)
         return False
+
+    def _is_ready(self) -> bool:
+        """Return whether the stream can be used, after a short wait if it cannot."""
+        return not self._stopped and (self._poll is None or bool(self._poll.poll(_PATIENCE_MS)))
 
     def _take(self, interrupt: KeyboardInterrupt) -> None:
         self._interrupt = interrupt
@@ -106,17 +119,23 @@ class Incoming(_Pipe):
     ----------
     name : str
         What FFmpeg gets, which takes a name for more than that.
+    header : bytes
+        The first line, as far as it has come.
+    head : bytes
+        The beginning, as far as it says what kind of file comes.
     """
+
+    _other = "its writer"
 
     def __init__(
         self, stream: BinaryIO, format: str | None = "yuv4mpegpipe", title: str | None = None
     ) -> None:
         super().__init__(stream, "POLLIN")
         self.format = format
-        self.title = self.name if title is None else title
+        self.title = title or self.title
         self.name = "input" if format is not None else self.name
         self.size = 0
-        self.header = b""
+        self.header = self.head = b""
         # read1 returns what the buffer holds, or makes one system call at most.
         once = getattr(stream, "read1", stream.read)
         self._read = once if self._descriptor is not None else stream.read
@@ -131,6 +150,8 @@ class Incoming(_Pipe):
             self._take(interrupt)
             return b""
         self.size += len(data)
+        if len(self.head) < HEAD:
+            self.head += data[: HEAD - len(self.head)]
         if not self.header.endswith(b"\n"):
             line, feed, _ = data.partition(b"\n")
             self.header += line + feed
@@ -139,6 +160,8 @@ class Incoming(_Pipe):
 
 class Outgoing(_Pipe):
     """A binary stream to write to, for a pipe without a buffer. Close it at the end."""
+
+    _other = "its reader"
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream, "POLLOUT")

@@ -68,7 +68,10 @@ def parse(name: str) -> PixelFormat:
     # A palette has no components of its own; its colours have 8 bits.
     rgb = form.is_rgb or form.has_palette or name.startswith(("xyz", "bayer", "pal8"))
     floating = "f16" in name or "f32" in name
-    bits = 16 if floating else max([8, *(c.bits for c in components)])
+    depths = [c.bits for c in components]
+    if name.startswith("bayer"):  # their shares of a sample, as of the photosites
+        depths = [sum(depths)]
+    bits = 16 if floating else max([8, *depths])
     if rgb:
         subsampling: tuple[int, int] | None = (0, 0)
     elif len(components) < 3:

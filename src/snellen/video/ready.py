@@ -21,7 +21,7 @@ from snellen.video.losses import from_rgb, full_chroma, known_losses, without_al
 from snellen.video.media import MediaInfo
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import video_tags
-from snellen.video.sink import nvenc, pictures, qsv
+from snellen.video.sink import numbers, nvenc, pictures, qsv
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
@@ -133,7 +133,17 @@ def readied(
         untimed = None
         if output.muxer in ("yuv4mpegpipe", PICTURES) and not is_steady(step):
             untimed = f"{output.suffix or 'y4m'} holds no times: those that filters give are lost"
-        said = (untimed, info.decoder_notice, info.fields_notice, rgb, coloured, replaced, full)
+        said = (
+            *numbers.notes(encoder, encoding),
+            untimed,
+            info.decoder_notice,
+            *info.notices,
+            info.fields_notice,
+            rgb,
+            coloured,
+            replaced,
+            full,
+        )
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:

@@ -135,7 +135,8 @@ class PipelinedStep(Step, Protocol):
 class RateStep(PreparedStep, Protocol):
     """Any number of frames in, any number out: drops, repeats or interpolates frames.
 
-    `slots` is 1.
+    `slots` is 1. A step that makes many frames of one may also have `results(frame)`, an iterator
+    that makes what `push` returns when it is needed; the next frame comes after all of it.
     """
 
     @property
@@ -190,6 +191,14 @@ class Comparison(Protocol[T_co]):
         Pairs may still be in flight then, after an error: wait for their work first.
         """
         ...
+
+
+@runtime_checkable
+class DeepComparison(Comparison[T_co], Protocol[T_co]):
+    """A comparison that wants to know the depths of both videos."""
+
+    depths: tuple[int, int]
+    """Bits of the samples of reference and distorted video; set before `prepare`."""
 
 
 class PipelinedComparison(Comparison[T_co], Protocol[T_co]):

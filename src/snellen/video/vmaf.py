@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from fractions import Fraction
-from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -22,6 +22,8 @@ from snellen.video import pixels
 FILTER = "libvmaf"
 _DEPTHS = (8, 10, 12, 16)
 """Bits that the filter takes."""
+_SMALLEST = 17
+"""Pixels of a side: where one has fewer, the filter ends the whole process (FFmpeg 9.0)."""
 _LARGE = 2560 * 1440
 """Pixels from which on a picture is taken for one on a 4K screen."""
 
@@ -33,17 +35,8 @@ def is_there() -> bool:
 
 def refused(parameter: str = "metrics") -> InputError:
     """Return the error that says why there is no VMAF, where a parameter asks for it."""
-    if is_there():  # a score: it is not yet among the metrics of a table
-        return InputError(
-            f"`{parameter}` asks for vmaf, but the FFmpeg in PyAV {av.__version__} has the filter "
-            f"{FILTER}, which Snellen does not use yet",
-            parameter=parameter,
-            advice="leave vmaf out; a program ffmpeg with this filter computes it: "
-            f"ffmpeg -i DIST -i REF -lavfi {FILTER} -f null -",
-        )
     advice = (
-        "leave vmaf out; a program ffmpeg with this filter computes it: "
-        f"ffmpeg -i DIST -i REF -lavfi {FILTER} -f null -"
+        "leave vmaf out, or take Python 3.12 or later, for which there is PyAV 19"
         if parameter == "metrics"
         else "take Python 3.12 or later, for which there is PyAV 19, or `target_mad`"
     )
@@ -60,54 +53,107 @@ def model(format: Format) -> str:
     return "vmaf_4k_v0.6.1" if format.width * format.height >= _LARGE else "vmaf_v0.6.1"
 
 
+class Stream:
+    """VMAF of frames that come one after another. It has a folder for temporary files.
+
+    Parameters
+    ----------
+    format : Format
+        Of the luma to come.
+
+    Raises
+    ------
+    InputError
+        Pictures that are too small for it.
+    """
+
+    def __init__(self, format: Format) -> None:
+        if min(format.width, format.height) < _SMALLEST:
+            raise InputError(
+                f"got pictures of {format.width}×{format.height}; expected at least "
+                f"{_SMALLEST}×{_SMALLEST} for VMAF"
+            )
+        self._bits = format.bits
+        self._depth = next((bits for bits in _DEPTHS if bits >= format.bits), 16)
+        self._layout = pixels.planar(self._depth, (1, 1))
+        shape = (-(-format.height // 2), -(-format.width // 2))
+        self._chroma = np.full(shape, 1 << (self._depth - 1), _kind(self._depth))
+        self._number = 0
+        self._stack = ExitStack()
+        self._log = self._stack.enter_context(temporary.folder()) / "vmaf.json"
+        self._build(format)
+
+    def _build(self, format: Format) -> None:
+        graph = Graph()
+        size = f"video_size={format.width}x{format.height}:pix_fmt={self._layout}:time_base=1/25"
+        scored, reference = (graph.add("buffer", f"{size}:pixel_aspect=1/1") for _ in range(2))
+        name = str(self._log).replace("\\", "\\\\").replace(":", "\\:").replace("'", "\\'")
+        which = f"version={model(format)}"
+        options = f"log_fmt=json:n_threads={available()}:model={which}:log_path={name}"
+        compared = graph.add(FILTER, options)
+        sink = graph.add("buffersink")
+        scored.link_to(compared, 0, 0)  # the filter takes the film that is scored first
+        reference.link_to(compared, 0, 1)
+        compared.link_to(sink)
+        graph.configure()
+        self._graph: Graph | None = graph
+        self._inputs: Any = (reference, scored)
+        self._sink: Any = sink
+
+    def push(self, reference: Plane, scored: Plane) -> None:
+        """Take the luma of the next frame of the reference, and of what is scored."""
+        for node, plane in zip(self._inputs, (reference, scored), strict=True):
+            luma: Plane = np.left_shift(plane.astype(_kind(self._depth)), self._depth - self._bits)
+            frame = pixels.picture((luma, self._chroma, self._chroma), self._layout)
+            frame.pts, frame.time_base = self._number, Fraction(1, 25)
+            node.push(frame)
+        self._number += 1
+        self._drain()
+
+    def _drain(self) -> None:
+        with suppress(av.BlockingIOError, av.EOFError):
+            while True:
+                self._sink.pull()
+
+    def finish(self) -> list[float]:
+        """Return the scores of all frames; none comes after this."""
+        if not self._number:
+            return []
+        for node in self._inputs:
+            node.push(None)
+        self._drain()
+        del node
+        self._forget()
+        frames = json.loads(self._log.read_text())["frames"]
+        return [float(one["metrics"]["vmaf"]) for one in frames]
+
+    def _forget(self) -> None:
+        """Let go of the graph: its end writes the log."""
+        if self._graph is not None:
+            self._graph = self._sink = None
+            self._inputs = ()
+            gc.collect()  # the graph and its filters refer to each other
+
+    def close(self) -> None:
+        """Give back what it has."""
+        self._forget()
+        self._stack.close()
+
+
 def scores(pairs: Iterable[tuple[Plane, Plane]], format: Format) -> list[float]:
     """Return VMAF of consecutive frames: luma of the reference, and of what is scored.
 
     The first score lacks motion, which VMAF takes from the frame before: it is too low.
+
+    Raises
+    ------
+    InputError
+        Pictures that are too small for the filter.
     """
-    depth = next((bits for bits in _DEPTHS if bits >= format.bits), 16)
-    layout = pixels.planar(depth, (1, 1))
-    with temporary.folder() as folder:
-        _run(pairs, format, depth, layout, folder / "vmaf.json")
-        gc.collect()  # the graph and its filters refer to each other; the log is written at its end
-        text = (folder / "vmaf.json").read_text()
-    return [float(one["metrics"]["vmaf"]) for one in json.loads(text)["frames"]]
-
-
-def _run(
-    pairs: Iterable[tuple[Plane, Plane]], format: Format, depth: int, layout: str, log: Path
-) -> None:
-    """Write VMAF's log, which is complete only when the graph is gone."""
-    graph = Graph()
-    size = f"video_size={format.width}x{format.height}:pix_fmt={layout}:time_base=1/25"
-    scored, reference = (graph.add("buffer", f"{size}:pixel_aspect=1/1") for _ in range(2))
-    name = str(log).replace("\\", "\\\\").replace(":", "\\:").replace("'", "\\'")
-    options = f"log_fmt=json:n_threads={available()}:model=version={model(format)}:log_path={name}"
-    compared = graph.add(FILTER, options)
-    sink = graph.add("buffersink")
-    scored.link_to(compared, 0, 0)
-    reference.link_to(compared, 0, 1)
-    compared.link_to(sink)
-    graph.configure()
-    shape = (-(-format.height // 2), -(-format.width // 2))
-    chroma = np.full(shape, 1 << (depth - 1), _kind(depth))
-
-    def drain() -> None:
-        with suppress(av.BlockingIOError, av.EOFError):
-            while True:
-                sink.pull()
-
-    for number, pair in enumerate(pairs):
-        # The filter takes the film that is scored first.
-        for node, plane in zip((reference, scored), pair, strict=True):
-            luma: Plane = np.left_shift(plane.astype(_kind(depth)), depth - format.bits)
-            frame = pixels.picture((luma, chroma, chroma), layout)
-            frame.pts, frame.time_base = number, Fraction(1, 25)
-            node.push(frame)
-        drain()
-    for node in (scored, reference):
-        node.push(None)
-    drain()
+    with closing(Stream(format)) as stream:
+        for pair in pairs:
+            stream.push(*pair)
+        return stream.finish()
 
 
 def _kind(depth: int) -> type[np.uint8 | np.uint16]:
@@ -115,13 +161,25 @@ def _kind(depth: int) -> type[np.uint8 | np.uint16]:
 
 
 class Vmaf:
-    """VMAF as a `quality.values.Measure`."""
+    """VMAF as a `quality.values.Measure`.
+
+    Parameters
+    ----------
+    subject : str
+        What errors are about.
+    """
 
     most: int | None = None
 
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+
     def scores(self, pairs: Iterable[tuple[Plane, Plane]], format: Format) -> list[float]:
         """Return the scores of consecutive frames, of two or more without the first."""
-        found = scores(pairs, format)
+        try:
+            found = scores(pairs, format)
+        except InputError as error:
+            raise error.about(self._subject) from None
         return found[1:] or found
 
     def close(self) -> None:

@@ -21,6 +21,7 @@ def test_psnr_table_of_zero_projections_is_bicubic(random):
         psnr_table({"tiny": ramp[:9, :5]}, model)
 
 
+@pytest.mark.slow
 def test_psnr_of_the_authors_model(shared_data):
     with np.load(shared_data / "aplus" / "model_x2.npz") as file:
         model = Model(2, 3, file["anchors"], file["basis"], file["projections"])

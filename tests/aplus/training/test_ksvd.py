@@ -13,6 +13,7 @@ from snellen.errors import InputError
 from support.aplus import training_reference as reference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparsity", [1, 2, 3, 5])
 def test_code_is_orthogonal_matching_pursuit(random, pool, sparsity):
     atoms = reference.unit_rows(random, (40, 9))
@@ -34,6 +35,7 @@ def test_code_is_orthogonal_matching_pursuit(random, pool, sparsity):
         np.testing.assert_allclose(weight[p, :n], wanted, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_ksvd_is_ksvdbox(random, pool):
     atoms = reference.unit_rows(random, (14, 6))
     code = random.normal(size=(260, 14)) * (random.random((260, 14)) < 0.15)
@@ -56,6 +58,7 @@ def test_ksvd_replaces_atoms_without_use(random, pool):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_ksvd_is_settled_by_the_seed(random):
     signals = random.normal(size=(20_000, 8)).astype(np.float32)  # more than two blocks
 

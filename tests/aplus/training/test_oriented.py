@@ -29,6 +29,7 @@ def pairs(scale, count=4, shape=(64, 68)):
             for factor in (1.0, 0.9) for k in range(count)]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, pytest.param(3, marks=pytest.mark.slow),
                                    pytest.param(4, marks=pytest.mark.slow)])  # fmt: skip
 def test_a_trained_model_is_better_than_bicubic(tmp_path, scale):

@@ -9,6 +9,7 @@ from snellen.aplus.training import projections, samples
 from support.aplus import training_reference as reference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 50, 3000])
 def test_nearest(random, pool, count):
     features = reference.unit_rows(random, (3000, 7)).astype(np.float32)

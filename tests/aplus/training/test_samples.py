@@ -12,6 +12,7 @@ from support.aplus import training_reference as reference
 from support.aplus.drawings import drawing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_windows_are_the_authors(scale, window):
@@ -80,6 +81,7 @@ def test_pyramid_comes_in_order(random, pool):
         assert error[clear[:n]].max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "dictionary_count", "pyramid_count"),
     [(2, 315_210, 12_085_128), (3, 135_581, 5_152_472), (4, 73_643, 2_777_306)],

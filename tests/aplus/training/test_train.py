@@ -24,6 +24,7 @@ def drawings():
     return {f"d{k}": drawing(k) for k in range(5)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_a_trained_model_is_better_than_bicubic(scale, window):
@@ -56,6 +57,7 @@ def test_the_seed_settles_the_model(drawings):
     assert not same(one, other)
 
 
+@pytest.mark.slow
 def test_the_best_seed_on_images_held_out_is_taken(drawings):
     calls = []
     settings = replace(TINY, seed=4, seeds=3, hold_out=2)
@@ -94,6 +96,7 @@ def test_retraining_from_the_authors_dictionary(shared_data, pool):
     assert abs(half - ours) < 0.0001  # METHODS: what float16 costs at most
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

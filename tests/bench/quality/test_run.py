@@ -163,6 +163,7 @@ def test_models_of_any_method_stand_side_by_side(
         report.make(print, models=[str(network)], scale=3, **more)
 
 
+@pytest.mark.slow
 def test_rows_of_a_page_become_a_picture(monkeypatch, tmp_path):
     crops = {"original": picture((96, 96)), "bicubic 30.10 dB": picture((96, 96), 1),
              "A+ 2 31.00 dB": picture((96, 96), 2)}  # fmt: skip

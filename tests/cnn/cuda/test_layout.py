@@ -156,6 +156,7 @@ def test_small_tiles_share_a_multiprocessor(random, monkeypatch, more, blocks):
     assert choose(model, format, 2 * needed + more).blocks == blocks
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("scale", [2, 3, 4])
 @pytest.mark.parametrize("layers", [0, 1, 4])
 @pytest.mark.parametrize("warpgroups", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import numpy as np
@@ -16,6 +17,7 @@ from snellen.jobs import NetworkSettings, Progress, Silent, TrainJob, run
 from support.aplus.drawings import drawing
 
 torch = pytest.importorskip("torch")
+Run = importlib.import_module("snellen.cnn.training.run").Run
 
 SMALL = {"steps": 15, "batch": 2, "patch": 8}
 
@@ -65,6 +67,75 @@ def test_a_training_that_goes_on_gives_the_same_network(folder):
     assert second.model.digest == first.model.digest == read(again.target).digest
     other = run(job(folder, "seed", seed=1))
     assert other.model.digest != first.model.digest
+
+
+@pytest.mark.parametrize("place", ["a chunk", "a look", "the state"])
+def test_an_interrupt_anywhere_keeps_what_was_finished(folder, monkeypatch, place):
+    """Also in the first minute: the same command goes on, and the network is the same."""
+    wanted = run(job(folder, "once", steps=20, hold_out=1)).model.digest
+    name = {"a chunk": "_chunk", "a look": "look", "the state": "_states"}[place]
+    plain, count = getattr(Run, name), 0
+
+    def stopping(self, *given):
+        nonlocal count
+        count += 1
+        found = plain(self, *given)
+        if count == 3:  # in the third chunk, behind the third look, or the second state
+            raise KeyboardInterrupt
+        return found
+
+    given = job(folder, "twice", steps=20, hold_out=1)
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, name, stopping)
+        with pytest.raises(KeyboardInterrupt):
+            run(given)
+    assert given.checkpoint.exists() and not given.target.exists()
+    second = run(given)
+    assert 0 < second.report.begun < 20 and second.model.digest == wanted
+
+
+def test_an_interrupt_before_anything_is_finished_keeps_nothing(folder, monkeypatch):
+    given = job(folder, "early")
+    with pytest.raises(KeyboardInterrupt):
+        run(given, Stopped(0))
+    assert not given.checkpoint.exists()
+    with pytest.raises(KeyboardInterrupt):
+        run(given, Stopped(5))
+    kept = given.checkpoint.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        run(given, Stopped(5))  # it goes on there, and is stopped at once
+    assert given.checkpoint.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "said"),
+    [
+        ("cnn", 5, "m.checkpoint has what was learnt: the same command goes on from there"),
+        ("cnn", 0, "nothing is kept: no step was finished"),
+        pytest.param(
+            "aplus",
+            0,
+            "nothing is kept of a training of A+: the same command begins again",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_the_command_says_what_there_is(folder, monkeypatch, method, step, said):
+    class Silenced(Stopped):
+        def __init__(self, stack):
+            super().__init__(step)
+
+        def progress(self, progress: Progress) -> None:
+            if method == "aplus":
+                raise KeyboardInterrupt
+            super().progress(progress)
+
+    monkeypatch.setattr("snellen.cli.train._events", Silenced)
+    words = ["--method", method, "--images", folder, "-o", folder.parent / "m.safetensors"]
+    words += ["--steps", 20, "--batch", 2, "--patch", 8] if method == "cnn" else ["--anchors", 16]
+    found = CliRunner().invoke(command, [str(word) for word in words])
+    assert said in found.stderr and "Traceback" not in found.stderr
+    assert found.exit_code != 0
 
 
 def _arrays(model):

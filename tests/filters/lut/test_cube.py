@@ -57,6 +57,7 @@ def test_pieces_of_a_long_file(read, monkeypatch):
         np.testing.assert_allclose(read("\r\n".join(lines)).table, table, atol=1e-7)
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("contents", "says"),
     [

@@ -54,6 +54,7 @@ def smooth(random, format):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("matrix", "bits", "full"),
     [
@@ -79,6 +80,7 @@ def test_colours_against_float64(backend, random, matrix, bits, full):
         assert np.abs(got - np.clip(exact, 0, 2**bits - 1)).max() <= 0.5 + 2e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subsampling", [(1, 1), (1, 0), (0, 1), (0, 0)])
 @pytest.mark.parametrize("bits", [8, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_identity_changes_nothing(backend, random, subsampling, bits):
@@ -224,6 +226,7 @@ def test_matrices():
         assert matrix_of(number, (1920, 1080), "bt709")[0] is BT709
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize(
     ("format", "says"),
     [

@@ -69,6 +69,7 @@ def cases(quick=QUICK):
     return [pytest.param(case, marks=[] if case in quick else pytest.mark.slow) for case in CASES]
 
 
+@pytest.mark.cases
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("case", cases())
 def test_against_float64(random, case, device):

@@ -201,7 +201,8 @@ def test_batches_broadcast(cuda, random, batches, channels):
     one, other = (
         random.integers(0, 256, (*batch, *size, *channels)).astype(np.uint8) for batch in batches
     )
-    found = score(cuda.asarray(one), cuda.asarray(other), maps=True)
+    axis = -1 if channels else None
+    found = score(cuda.asarray(one), cuda.asarray(other), maps=True, channel_axis=axis)
     batch = np.broadcast_shapes(*batches)
     ones, others = (np.broadcast_to(image, (*batch, *size, *channels)) for image in (one, other))
     assert found.mad.shape == batch and found.detection.shape == (*batch, *size)

@@ -162,7 +162,9 @@ def test_a_batch_has_the_scores_of_its_pairs(cuda, random, batches, channels):
     others.reshape(-1, *SIZE, *channels)[1::2, 100:300] = 16
     batch = np.broadcast_shapes(*batches)
     for library in (np, cuda):
-        found = score(library.asarray(ones), library.asarray(others), device="cuda")
+        there = library.asarray(ones), library.asarray(others)
+        axis = -1 if channels else None
+        found = score(*there, device="cuda", channel_axis=axis)
         assert found.mad.shape == batch
         for place in np.ndindex(batch):
             pair = (np.broadcast_to(x, (*batch, *SIZE, *channels))[place] for x in (ones, others))

@@ -249,7 +249,7 @@ def test_arrays_in_the_wrong_memory(cuda):
     [
         ((40, 47), {}),
         ((40, 47, 3), {}),
-        ((2, 3, 64, 64), {"noise": "gaussian"}),
+        ((2, 3, 64, 64), {"noise": "gaussian", "channel_axis": None}),
         ((3, 40, 47, 3), {"multiframe": True}),
         ((2, 41, 90), {"psf": np.ones((3, 5))}),
         ((40, 47), {"callback": lambda *_: None, "every": 1}),

@@ -35,6 +35,7 @@ def kernels(monkeypatch, tmp_path):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_pictures_one_after_another_and_apart(kernels, monkeypatch, random, case):
     """Also where more pictures come than a grid has rows, and one is black."""

@@ -172,6 +172,7 @@ def backend(request, monkeypatch):
     return make
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("margin", [(0, 0), (5, 3)])
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_against_the_reference(backend, random, option, margin):

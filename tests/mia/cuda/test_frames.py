@@ -17,6 +17,16 @@ RULES = edges.EDGES
 ROUNDING = {"float64": 1e-14, "float32": 1e-6}  # of sums of a few numbers of 0 … 1
 
 
+def moved(dtype, side):
+    """What a picture of 0 … 1, or its PSF, may differ by that is moved by a fraction of a pixel.
+
+    The centre of mass is a sum in float64 of distances of up to side / 2, which rounds four times
+    or so; a sample differs by as much where its neighbour is darker by 1. A move along two axes
+    sums 16 products each, of weights whose sum is below 1.
+    """
+    return ROUNDING[dtype] + 2 * side * 2.0**-52
+
+
 def both(rows, columns, side, rule, dtype, frames=1, batch=1):
     """Frames of the CPU, and of the GPU; the period."""
     period = edges.period((rows, columns), side, rule)
@@ -81,14 +91,14 @@ def test_spread_and_finish(cuda, random, shape, rule, counts, dtype):
     assert (h.get() == here.spread(psf)).all()
     assert (there.spread(cuda.asarray(psf)) == h).all()
     f = random.random((batch, 2, *period)).astype(dtype)
-    for recentre in (False, True):
+    for recentre in (False, True, "whole"):
         wanted = here.finish(f[:, 0], h.get(), recentre)
         found = there.finish(cuda.asarray(f)[:, 0], h, recentre)
         fetched = there.fetched()()
         there.refuse(1.0)
         for one, copy, other in zip(found, fetched, wanted, strict=True):
             assert one.dtype == copy.dtype == other.dtype == dtype
-            np.testing.assert_allclose(one.get(), other, rtol=0, atol=ROUNDING[dtype])
+            np.testing.assert_allclose(one.get(), other, rtol=0, atol=moved(dtype, side))
             assert (one.get() == copy).all()
 
 
@@ -115,6 +125,25 @@ def test_integers_up_and_down(cuda, random, kind, peak, dtype):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("kind", "peak"), [("uint8", 255.0), ("uint16", 1023.0)])
+def test_integers_that_are_moved(cuda, random, kind, peak, dtype):
+    """They are the float picture of the CPU, moved by a fraction, and rounded once."""
+    here, there, period = both(40, 53, 9, "extend", dtype, 2, 2)
+    psf = random.random((2, 2, 9, 9)) ** 8
+    psf[:, :, :4] /= 2
+    h = there.spread(psf / psf.sum((-2, -1), keepdims=True))
+    f = random.random((2, *period)).astype(dtype)
+    wanted = here.finish(f, h.get(), True)[0].astype(np.float64) * peak
+    for _ in range(2):
+        found = there.finish(cuda.asarray(f), h, True, whole=np.dtype(kind), peak=peak)[0].get()
+        off = np.abs(found - wanted.clip(0, peak))
+        assert off.max() <= 0.5 + peak * moved(dtype, 9) and (found > 0).any()
+    kept = here.finish(f, h.get(), False)[0] * peak
+    assert np.abs(found - kept).max() > 1  # they are moved
+
+
+@pytest.mark.gpu
 def test_a_shift_across_the_periods_edge(cuda, random):
     """A PSF at the corner of its support, in a period that is hardly larger."""
     here, there, _ = both(32, 34, 31, "circular", "float64")
@@ -125,7 +154,7 @@ def test_a_shift_across_the_periods_edge(cuda, random):
     for one, other in zip(
         there.finish(cuda.asarray(f), cuda.asarray(h), True), here.finish(f, h, True), strict=True
     ):
-        np.testing.assert_allclose(one.get(), other, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(one.get(), other, rtol=0, atol=moved("float64", 31))
 
 
 @pytest.mark.gpu

@@ -54,7 +54,7 @@ def test_integers_up_and_down(both, random, kind, dtype, peak):
     f.reshape(-1)[: halves.size] = halves
     psf = random.random((batch, frames, side, side)).astype(dtype)
     h = there.spread(psf / psf.sum((2, 3), keepdims=True))
-    for recentre in (False, True):
+    for recentre in (False, True, "whole"):
         for whole in (np.dtype(kind), None, np.dtype(kind)):
             how = {"whole": whole, "peak": peak if whole else 1.0}
             wanted = here.finish(f, np.asarray(h), recentre, **how)
@@ -67,3 +67,27 @@ def test_integers_up_and_down(both, random, kind, dtype, peak):
                 )
                 assert (one == copy).all()
             there.refuse(peak)
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+def test_moves(both, random, dtype):
+    """Of sparse PSFs and pictures, whose flows are cut, to whole samples and to parts of them.
+
+    The tolerance is that of `test_frames.moved`; lines may be shorter than the spline's reach.
+    """
+    for shape, side, frames, batch in (((21, 30), 5, 2, 2), ((3, 40), 3, 1, 3), ((1, 1), 1, 1, 1)):
+        here, there = both(shape, side, dtype, frames, batch, "float32")
+        period = edges.period(shape, side, "extend")
+        psf = random.random((batch, frames, side, side)) ** 12
+        psf[:, :, :, side // 2 + 1 :] *= 3
+        h = there.spread(psf / psf.sum((2, 3), keepdims=True))
+        f = (random.random((batch, *period)) ** 7).astype(dtype)
+        results = []
+        for recentre in (False, "whole", True):
+            wanted = here.finish(f, np.asarray(h), recentre)
+            found = there.finish(f.view(emulated.Array), h, recentre)
+            for one, other in zip(found, wanted, strict=True):
+                atol = {"float32": 1e-6, "float64": 1e-14}[dtype] + side * 2.0**-51
+                np.testing.assert_allclose(one, other, rtol=0, atol=atol)
+            results.append(np.array(found[0]))
+        assert (results[1] == results[2]).all() == (side == 1)

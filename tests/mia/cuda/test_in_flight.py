@@ -152,6 +152,7 @@ def test_results_of_lanes_and_of_one(fake, leaves_room):
     assert [one.closed for one in backends] == [False, *[True] * (len(backends) - 1)]
 
 
+@pytest.mark.slow
 def test_a_wrong_picture_among_others(fake):
     flights, _ = made(fake, True)
     used = {queue._streams.compute for queue in flights._queues}

@@ -31,6 +31,7 @@ def all_clusters_can_be_launched(monkeypatch):
     monkeypatch.setattr(Kernel, "clusters", lambda self, *_: 1)
 
 
+@pytest.mark.cases(14)
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("batch", [1, 40, 3000])
 @pytest.mark.parametrize("period", PERIODS, ids=lambda p: f"{p[0]}x{p[1]}")

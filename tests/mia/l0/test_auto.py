@@ -47,6 +47,7 @@ def as_it_was(found, given):
     assert np.all(np.asarray(found.fit) == 0)
 
 
+@pytest.mark.slow
 def test_the_default_restores_what_is_blurred(backend):
     _, blurred, _ = scene()
     found = snellen.deblur(blurred, **HOW, device=backend)
@@ -68,6 +69,7 @@ def test_a_sharp_picture_is_the_answer(backend, dtype, channels):
     as_it_was(found, given)
 
 
+@pytest.mark.slow
 def test_one_that_is_in_doubt_is_left_as_it_is(backend, doubt):
     _, blurred, _ = scene()
     with pytest.warns(
@@ -106,9 +108,10 @@ def test_stripes_are_no_noise():
     as_it_was(found, stripes)
 
 
+@pytest.mark.slow
 def test_each_picture_of_a_batch_by_itself(backend):
     pictures = np.array([scene()[0], scene()[1], scene(1)[1]])
-    found = snellen.deblur(pictures, **HOW, device=backend)
+    found = snellen.deblur(pictures, **HOW, device=backend, channel_axis=None)
     assert found.outcome.tolist() == ["no blur", "restored", "restored"]
     for number, picture in enumerate(pictures):
         alone = snellen.deblur(picture, **HOW, device=backend)
@@ -131,6 +134,7 @@ def test_tiles_by_themselves(doubt):
     assert (found.image == half).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{"psf": np.ones((3, 3))}, {"start": 2.0}, {"multiframe": True}])
 def test_plain_mia_where_there_is_more_to_go_by(how):
     """Sharp or not: nothing is searched, and nothing judged."""
@@ -206,6 +210,7 @@ def test_what_is_left_weighs_total_variation():
     assert judge.weight(judge.residual([(given - given, sharp)], psf)) == 0.004
 
 
+@pytest.mark.slow
 def test_several_starts_and_the_best_of_them(monkeypatch):
     """Of all sizes in one; which is the best, another start says."""
     _, blurred, psf = scene(4)
@@ -225,6 +230,7 @@ def test_several_starts_and_the_best_of_them(monkeypatch):
         np.testing.assert_allclose(found.psf, true, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_starts_that_end_in_different_psfs(monkeypatch):
     """Then the search has found nothing, unless one of them is much better."""
     middle = np.indices((11, 11)) == 5
@@ -242,6 +248,7 @@ def test_starts_that_end_in_different_psfs(monkeypatch):
     assert (snellen.deblur(blurred, **HOW, prior="l0", device="cpu").image != blurred).any()
 
 
+@pytest.mark.slow
 def test_of_a_large_picture_two_crops_choose(random, monkeypatch):
     asked = []
 

@@ -127,6 +127,7 @@ def test_several_pictures_of_one_blur_add_up(random):
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 def test_a_psf_is_found_in_crops(random):
     sharp = drawn.scene(random, (340, 420))
     psf = drawn.walk(random, 9)

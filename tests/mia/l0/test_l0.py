@@ -34,6 +34,7 @@ def alike(one, other):
     return both.max() / np.sqrt((one**2).sum() * (other**2).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_known_psf_is_found(seed):
     y, psf = shaken(seed)
@@ -45,12 +46,14 @@ def test_a_known_psf_is_found(seed):
     assert alike(reference.bell(2, SIDE), psf) < 0.9
 
 
+@pytest.mark.slow
 def test_centre_of_mass_in_the_middle():
     found = estimate(shaken(0)[0], SIDE + 2)
     away = np.arange(SIDE + 2) - SIDE // 2 - 1
     assert all(abs((found.sum(axis) * away).sum()) <= 0.5 for axis in (0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_float32_and_float64_are_one_picture(seed):
     y = shaken(seed)[0]
@@ -59,6 +62,7 @@ def test_float32_and_float64_are_one_picture(seed):
     assert (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()) >= 0.999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1 / 4, 1 / 16, 1 / 64, 8])
 def test_a_dark_picture_has_the_psf_of_its_bright_twin(factor):
     """By a power of 2 nothing is rounded."""
@@ -67,6 +71,7 @@ def test_a_dark_picture_has_the_psf_of_its_bright_twin(factor):
     np.testing.assert_allclose(estimate(y * factor, SIDE + 2), estimate(y, SIDE + 2), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_deep_pictures_of_unknown_white():
     """12 bits in 16: rounded, and not quite a sixteenth."""
     y, psf = shaken(1)
@@ -113,6 +118,7 @@ def test_a_picture_of_one_value(value):
     np.testing.assert_allclose(found, reference.bell(2, 7), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(7, 7), (8, 60), (33, 9)])
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_small_pictures_and_psfs(random, shape, size):

@@ -290,12 +290,3 @@ def test_where_all_parts_are_small_they_stay():
 def test_nothing_is_left_of_nothing():
     assert (prune.pruned(np.zeros((3, 3))) == 0).all()
     assert (prune.pruned(np.full((3, 3), -1.0)) == 0).all()
-
-
-def test_centred():
-    psf = np.zeros((7, 7))
-    psf[0, 4:6], psf[1, 5] = 1, 2
-    found = prune.centred(psf)
-    wanted = np.zeros((7, 7))
-    wanted[2, 2:4], wanted[3, 3] = 1, 2  # the centre of mass is at 0.5 and 4.75
-    np.testing.assert_allclose(found, wanted / 4, rtol=1e-14)

@@ -1,4 +1,4 @@
-"""MIA in plain NumPy float64, from the definition; no code of ours.
+"""MIA in plain NumPy float64 (and a spline of SciPy), from the definition; no code of ours.
 
 Pictures are of 0 … 1. One object f (H, W) gave M frames y (M, H, W) through M PSFs h (M, H, W), all
 on one period, the PSFs around (0, 0); negative samples of y are unobserved.
@@ -7,6 +7,7 @@ on one period, the PSFs around (0, 0); negative samples of y are unobserved.
 from __future__ import annotations
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 EPS = 1e-6
 
@@ -134,18 +135,53 @@ def off_period(h, side):
     return out
 
 
-def recentred(f, h, side):
-    """f and h (M, H, W), h's mean centre of mass in the middle, to a whole pixel."""
+def recentred(f, h, side, parts=True):
+    """f and h (M, H, W), h's mean centre of mass in the middle; without `parts` to a pixel."""
     mean = np.mean([off_period(plane, side) for plane in h], 0)
     away = np.arange(side) - side // 2
     total = mean.sum()
-    down = int(np.rint((mean * away[:, None]).sum() / total))
-    right = int(np.rint((mean * away[None, :]).sum() / total))
+    down, right = (mean * away[:, None]).sum() / total, (mean * away[None, :]).sum() / total
+    whole = int(np.rint(down)), int(np.rint(right))
+    rest = (down - whole[0], right - whole[1]) if parts else (0, 0)
     moved = []
     for plane in h:
-        psf = off_period(np.roll(plane, (-down, -right), (0, 1)), side)
-        moved.append(on_period(psf / psf.sum(), f.shape))
-    return np.roll(f, (down, right), (0, 1)), np.array(moved)
+        psf = off_period(np.roll(plane, (-whole[0], -whole[1]), (0, 1)), side)
+        psf = shifted(psf / psf.sum(), (-rest[0], -rest[1]), closed=True)
+        moved.append(on_period(psf, f.shape))
+    return shifted(np.roll(f, whole, (0, 1)), rest), np.array(moved)
+
+
+def shifted(plane, by, closed=False):
+    """A plane moved down and to the right by less than a sample: the lines, then the columns."""
+    plane = np.array([_shifted(line, by[1], closed) for line in plane])
+    return np.array([_shifted(line, by[0], closed) for line in plane.T]).T
+
+
+def _shifted(line, by, closed):
+    """A line moved by a fraction of a sample: that of linear interpolation, and what the cubic
+    spline adds to it, as far as no sample gives more than it has."""
+    size, reach = len(line), 8
+    outer = 0 if closed else 3 * reach
+    wide = np.pad(line, outer, "wrap") if outer else line
+    # How the spline spreads a single sample, to 8 samples each way; what is beyond it keeps.
+    nodes = np.arange(-60, 61)
+    spread = CubicSpline(nodes, (nodes == 0) * 1.0)(np.arange(-reach, reach + 1) - by)
+    spread[reach] += 1 - spread.sum()
+    count = len(wide)
+    linear, more = np.zeros(count + 1), np.zeros(count + 1)  # across the boundary before a sample
+    for i in range(1, count):
+        linear[i] = by * (wide[i - 1] if by > 0 else wide[i])
+        for j in range(max(0, i - reach), min(count, i + reach)):
+            goes = spread[max(0, i - j + reach) :].sum() if j < i else 0
+            comes = spread[: i - j + reach].sum() if j >= i else 0
+            more[i] += wide[j] * (goes - comes)
+        more[i] -= linear[i]
+    has = wide + linear[:-1] - linear[1:]
+    gives = np.maximum(more[1:], 0) + np.maximum(-more[:-1], 0)
+    share = [min(1.0, max(h, 0) / g) if g else 1.0 for h, g in zip(has, gives, strict=True)]
+    for i in range(1, count):
+        more[i] *= share[i - 1] if more[i] > 0 else share[i]
+    return np.maximum(has + more[:-1] - more[1:], 0)[outer : outer + size]
 
 
 # Edges

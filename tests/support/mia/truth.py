@@ -33,7 +33,7 @@ def truth(y, count, side, edges="taper", blurs=None, recentre=True, start=None, 
     f, h = reference.iterated(came, f, h, count, blind=blurs is None, **options)
     fit = reference.fit(came, f, h, options.get("noise", "poisson"))
     if recentre and blurs is None:
-        f, h = reference.recentred(f, h, side)
+        f, h = reference.recentred(f, h, side, recentre != "whole")
     return f[: size[0], : size[1]], np.array([reference.off_period(p, side) for p in h]), fit
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.match import match
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 
 Float32 = npt.NDArray[np.float32]
 
@@ -22,7 +22,7 @@ def clusters(
     *,
     iterations: int,
     seed: int,
-    pool: ThreadPoolExecutor,
+    pool: Pool,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Float32:
     """Return `count` unit vectors, (count, d) float32: each the mean direction of its features.
@@ -34,7 +34,7 @@ def clusters(
     count, iterations : int
     seed : int
         Of the features with which the clusters begin, and of those that replace an empty one.
-    pool : ThreadPoolExecutor
+    pool : Pool
         The caller limits BLAS to one thread meanwhile.
     progress : callable, optional
         Called with the share that is done, 0 … 1.
@@ -58,7 +58,7 @@ def clusters(
     return anchors
 
 
-def nearest(features: Float32, anchors: Float32, pool: ThreadPoolExecutor) -> npt.NDArray[np.int32]:
+def nearest(features: Float32, anchors: Float32, pool: Pool) -> npt.NDArray[np.int32]:
     """Return the anchor of each feature (n, d), (n,) int32."""
     index = np.empty(len(features), np.int32)
 

@@ -5,12 +5,11 @@ A cell is a class of strength of an anchor. Its normal equations are summed as s
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
@@ -33,9 +32,7 @@ class Equations:
         self.grams = np.zeros((anchors * classes, dims, dims))
         self.rights = np.zeros((anchors * classes, dims, patch))
 
-    def add(
-        self, features: Float32, patches: Float32, cells: Int32, pool: ThreadPoolExecutor
-    ) -> None:
+    def add(self, features: Float32, patches: Float32, cells: Int32, pool: Pool) -> None:
         """Add samples (n, d) and (n, p), whose cells are (n,). Each cell adds its own in order."""
         order = np.argsort(cells, kind="stable")
         bounds = np.linspace(0, len(self.grams), PARTS + 1).astype(int)

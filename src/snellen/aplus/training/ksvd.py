@@ -9,12 +9,12 @@ so the same seed gives the same atoms with any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 from snellen.errors import InputError
 
 Float64 = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ def ksvd(
     sparsity: int,
     iterations: int,
     seed: int,
-    pool: ThreadPoolExecutor,
+    pool: Pool,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Float64:
     """Learn a dictionary.
@@ -54,7 +54,7 @@ def ksvd(
         Rounds of coding all signals and updating all atoms.
     seed : int
         Seed of all random choices.
-    pool : ThreadPoolExecutor
+    pool : Pool
         Threads that code the signals. The caller limits BLAS to one thread meanwhile.
     progress : callable, optional
         Called with the share that is done, 0 … 1.
@@ -99,9 +99,7 @@ def _start(signals: Float64, count: int, random: np.random.Generator) -> Float64
     return np.asarray(atoms / np.linalg.norm(atoms, axis=1, keepdims=True))
 
 
-def code(
-    signals: Float64, atoms: Float64, index: Int32, weight: Float64, pool: ThreadPoolExecutor
-) -> None:
+def code(signals: Float64, atoms: Float64, index: Int32, weight: Float64, pool: Pool) -> None:
     """Approximate each signal by few atoms: batch OMP (Rubinstein et al. 2008, algorithm 1).
 
     Parameters
@@ -113,7 +111,7 @@ def code(
         Output: the atoms of each signal; −1 where fewer suffice.
     weight : (n, sparsity) float64
         Output: their weights; 0 where fewer suffice.
-    pool : ThreadPoolExecutor
+    pool : Pool
     """
     gram = atoms @ atoms.T
     starts = range(0, len(signals), BLOCK)

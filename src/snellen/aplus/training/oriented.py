@@ -8,7 +8,6 @@ of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,6 +23,7 @@ from snellen.aplus.training.equations import Equations
 from snellen.aplus.training.packing import packed
 from snellen.aplus.training.samples import patches, raw_windows
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.frames.bicubic import bicubic
 from snellen.frames.protocol import crop, shrink
@@ -106,7 +106,7 @@ def train(
     some = [pairs[len(pairs) * k // s.clustered] for k in range(s.clustered)]
     if len(pairs) < s.clustered:
         some = list(pairs)
-    with ThreadPoolExecutor(threads or available()) as pool, single_threaded():
+    with Pool(threads or available()) as pool, single_threaded():
         basis = _basis(some, s, pool)
         gather = partial(_samples, settings=s, basis=basis, kinds=kinds(basis))
         low = np.concatenate([features for features, _ in pool.map(gather, some)])
@@ -140,9 +140,7 @@ def _windows(pair: Pair, settings: Settings) -> tuple[Float32, Float32]:
     return raw.reshape(len(raw), -1), patches(high - mid, s, w)
 
 
-def _basis(
-    pairs: Sequence[Callable[[], Pair]], settings: Settings, pool: ThreadPoolExecutor
-) -> Float32:
+def _basis(pairs: Sequence[Callable[[], Pair]], settings: Settings, pool: Pool) -> Float32:
     """Return the basis that is adapted to the windows of some pairs."""
 
     def covariance(pair: Callable[[], Pair]) -> Float64:
@@ -173,7 +171,7 @@ def _samples(
 def _batches(
     pairs: Sequence[Callable[[], Pair]],
     gather: Callable[[Callable[[], Pair]], tuple[Float32, Float32]],
-    pool: ThreadPoolExecutor,
+    pool: Pool,
     progress: Callable[[float], None],
 ) -> Iterator[tuple[Float32, Float32]]:
     """Yield the samples of all pairs, many at a time."""

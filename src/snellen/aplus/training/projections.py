@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.training.samples import Samples
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
@@ -24,7 +24,7 @@ def learn(
     *,
     neighbours: int,
     ridge: float,
-    pool: ThreadPoolExecutor,
+    pool: Pool,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Float32:
     """Return the projections P = H Lᵀ (L Lᵀ + λI)⁻¹, (k, (w·s)², d) float32.
@@ -39,7 +39,7 @@ def learn(
         Number of samples for each anchor.
     ridge : float
         λ.
-    pool : ThreadPoolExecutor
+    pool : Pool
         The caller limits BLAS to one thread meanwhile.
     progress : callable, optional
         Called with the share that is done, 0 … 1.
@@ -62,7 +62,7 @@ def learn(
     return out
 
 
-def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExecutor) -> Int32:
+def nearest(features: Float32, anchors: Float32, count: int, pool: Pool) -> Int32:
     """Return the indices of the `count` features nearest to each anchor by Euclidean distance.
 
     |a − x|² = |a|² − 2 (a·x − |x|²/2), so the nearest features have the largest a·x − |x|²/2. Where
@@ -74,7 +74,7 @@ def nearest(features: Float32, anchors: Float32, count: int, pool: ThreadPoolExe
         At least `count` of them.
     anchors : (k, d) float32
     count : int
-    pool : ThreadPoolExecutor
+    pool : Pool
 
     Returns
     -------

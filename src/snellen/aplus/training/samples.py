@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from snellen.aplus.differences import FILTERS, differences
 from snellen.aplus.features import collect, margin
+from snellen.cpu.pool import Pool
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
 from snellen.frames.protocol import crop, resized, shrink
@@ -166,7 +166,7 @@ def pyramid(
     *,
     factors: Sequence[float],
     most: int,
-    pool: ThreadPoolExecutor,
+    pool: Pool,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Samples:
     """Collect samples from all images at one size after another, until there are `most`.
@@ -183,7 +183,7 @@ def pyramid(
         Sizes of the pyramid, relative to the image.
     most : int
         Greatest number of samples.
-    pool : ThreadPoolExecutor
+    pool : Pool
         Threads, each of which takes an image at a time.
     progress : callable, optional
         Called with the share that is done, 0 … 1.

@@ -7,7 +7,6 @@ settings and the seed only, not on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from time import monotonic
@@ -24,6 +23,7 @@ from snellen.aplus.training.projections import learn
 from snellen.aplus.training.samples import Samples, dictionary_windows, grid, principal, pyramid
 from snellen.aplus.training.settings import Report, Settings
 from snellen.cpu.blas import single_threaded
+from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.frames.protocol import require
@@ -68,7 +68,7 @@ def train(
     held_out = _hold_out(list(images), settings.hold_out)
     _check(images, held_out, settings)
     seen = [plane for name, plane in images.items() if name not in held_out]
-    with ThreadPoolExecutor(threads or available()) as pool, single_threaded():
+    with Pool(threads or available()) as pool, single_threaded():
         windows = dictionary_windows(seen, settings.scale, settings.window)
         basis, energy = principal(windows, settings.energy)
         low = windows @ basis
@@ -100,7 +100,7 @@ class _Learner:
     """PCA basis: (4·(w·s)², d) float32."""
     low: Float32
     """Features from which K-SVD learns: (n, d) float32."""
-    pool: ThreadPoolExecutor
+    pool: Pool
     progress: Progress
 
     def choose(

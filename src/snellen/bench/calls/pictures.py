@@ -41,7 +41,7 @@ class Upscale(Call):
     def run(self) -> Any:
         """Enlarge them."""
         given: Any = self.planes[0] if self.batch == 1 else self.planes
-        return snellen.upscale(given, device=_list(self.device))
+        return snellen.upscale(given, device=_list(self.device), channel_axis=None)
 
     def check(self, result: Any) -> Figures:
         """Compare with an Upscaler, plane by plane."""
@@ -70,7 +70,7 @@ class Score(Call):
     def run(self) -> Any:
         """Score them."""
         one, other = (planes[0] if self.batch == 1 else planes for planes in self.pairs)
-        return snellen.score(one, other, device=self.device)
+        return snellen.score(one, other, device=self.device, channel_axis=None)
 
     def check(self, result: Any) -> Figures:
         """Compare with a Scorer, pair by pair."""
@@ -94,7 +94,12 @@ class Deblur(Call):
     ):  # fmt: skip
         super().__init__(device, sizes)
         self.size, self.batch = size, batch
-        self.settings = {"prior": None, "iterations": sizes.iterations, **settings}
+        self.settings = {
+            "prior": None,
+            "channel_axis": None,
+            "iterations": sizes.iterations,
+            **settings,
+        }
         self.name = f"snellen.deblur, {_many(batch, size)}{what and f', {what}'}"
 
     def prepare(self, folder: Path) -> None:

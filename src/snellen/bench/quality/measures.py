@@ -48,7 +48,8 @@ def figures(
             **{area: squares(truth, plane, where) for area, where in areas.items()},
         }
     if mad:
-        scores: Any = score(truth, np.stack(list(rounded.values())), device=device).mad
+        many = np.stack(list(rounded.values()))
+        scores: Any = score(truth, many, device=device, channel_axis=None).mad
         for name, value in zip(rounded, np.atleast_1d(scores), strict=True):
             found[name]["mad"] = float(value)
     return found

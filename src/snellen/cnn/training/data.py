@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 
 from snellen.cnn.definition import HALF, radius
+from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
@@ -56,7 +56,7 @@ def pair(item: Item, scale: int, size: float = 1.0) -> Pair:
 def pairs(items: Sequence[Item], scale: int, sizes: Sequence[float]) -> list[Pair]:
     """Return the pairs of all items at all sizes; coded items have their own size only."""
     wanted = [(item, size) for size in sizes for item in items if size == sizes[0] or not item.lows]
-    with ThreadPoolExecutor(available()) as pool:
+    with Pool(available()) as pool:
         return list(pool.map(lambda one: pair(one[0], scale, one[1]), wanted))
 
 

@@ -202,5 +202,6 @@ class Learner:
             self._step()
         torch.cuda.synchronize(self.device)
         self.restart(0, kept)
+        torch.cuda.synchronize(self.device)  # the memory of what was kept is given away now
         replay: Callable[[], None] = graph.replay
         return replay

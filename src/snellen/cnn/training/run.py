@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -118,21 +118,33 @@ class Run:
         self._tell("continued", step=self.chunk * self.settings.chunk, steps=self.steps)
 
     def keep(self) -> None:
-        """Write the checkpoint."""
+        """Write the checkpoint: the state after the last chunk that was finished."""
         from safetensors.torch import save
 
         self._wait()
+        chunk, states = self._finished
         tensors = {
             f"{learner.task.name}.{key}": tensor.cpu()
-            for learner in self.learners
-            for key, tensor in learner.state.items()
+            for learner, state in zip(self.learners, states, strict=True)
+            for key, tensor in state.items()
         }
         told = {
-            "identity": self._identity, "chunk": self.chunk, "steps": self.steps,
+            "identity": self._identity, "chunk": chunk, "steps": self.steps,
             "history": self.history,
         }  # fmt: skip
         with atomic.rewriting(self.checkpoint) as file:
             file.write(save(tensors, {"run": json.dumps(told)}))
+
+    def _states(self) -> list[dict[str, torch.Tensor]]:
+        """Return a copy of the state of each network, a few megabytes.
+
+        Networks learn in streams of their own: what these have begun is waited for, and so is the
+        copy, before they change what is copied.
+        """
+        self._wait()
+        states = [{k: t.clone() for k, t in learner.state.items()} for learner in self.learners]
+        self._wait()
+        return states
 
     def _wait(self) -> None:
         if self.device.type == "cuda":
@@ -148,8 +160,7 @@ class Run:
 
     def measure(self) -> float:
         """Return the seconds that a chunk takes; leave the state as it was."""
-        kept = [{k: t.clone() for k, t in learner.state.items()} for learner in self.learners]
-        self._wait()
+        kept = self._states()
         for _ in range(2):  # the first is slower
             begun = time.monotonic()
             self._chunk(0, 1)
@@ -187,18 +198,27 @@ class Run:
             self.steps = -(-steps // s.chunk) * s.chunk
         every = max(1, self.steps // s.chunk // (LOOKS + 1))
         self._tell("steps", step=self.chunk * s.chunk, steps=self.steps)
-        kept = time.monotonic()
+        self._finished = self.chunk, self._states()
+        try:
+            self._chunks(seconds, every)
+        except BaseException:  # Ctrl-C, wherever it comes; or who listens ends the run
+            if self._finished[0]:
+                with suppress(Exception):  # it is the first error that counts
+                    self.keep()
+            raise
+        return self.chunk * s.chunk >= self.steps
+
+    def _chunks(self, seconds: float | None, every: int) -> None:
+        """Train chunk by chunk, until all are done or the time is over."""
+        s, kept = self.settings, time.monotonic()
         while self.chunk * s.chunk < self.steps:
             if seconds is not None and time.monotonic() - self._begun > seconds - RESERVE / 2:
                 break
             self._chunk(self.chunk, self.steps)
             self.chunk += 1
+            self._finished = self.chunk, self._states()
             losses = {one.task.name: round(one.loss(), 4) for one in self.learners}
-            try:
-                self._tell("progress", step=self.chunk * s.chunk, steps=self.steps, loss=losses)
-            except BaseException:  # who listens ends the run: it can go on from here
-                self.keep()
-                raise
+            self._tell("progress", step=self.chunk * s.chunk, steps=self.steps, loss=losses)
             if self.chunk % every == 0 and self.chunk * s.chunk < self.steps:
                 self.look()
             if time.monotonic() - kept > KEEP:
@@ -206,7 +226,6 @@ class Run:
                 kept = time.monotonic()
         self.look()
         self.keep()
-        return self.chunk * s.chunk >= self.steps
 
     def look(self) -> dict[str, dict[str, float]]:
         """Return, report and note the PSNR on the held-out pictures."""

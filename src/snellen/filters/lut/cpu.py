@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 from snellen.cpu.tasks import results
 from snellen.filters.lut.planes import Planes
 from snellen.frames.frame import Frame, Plane
@@ -33,7 +34,7 @@ class Backend:
     def __init__(self, planes: Planes) -> None:
         self._planes = planes
         self._clipped = 0
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
 
     def run(self, frame: Frame) -> Frame:
         """Return a frame with new planes."""

@@ -6,7 +6,7 @@ A tile's result does not depend on other tiles, so that it is the same for any n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.compiled import compiled
+from snellen.cpu.pool import Pool
 from snellen.cpu.tasks import results
 from snellen.filters.nlm.definition import (
     BIN,
@@ -95,7 +96,7 @@ class Group:
 
     def tasks(
         self,
-        pool: ThreadPoolExecutor,
+        pool: Pool,
         frames: Sequence[Padded],
         centre: int,
         out: Sequence[Plane],
@@ -144,7 +145,7 @@ class Backend:
             Group(settings, planes, source, target)
             for planes in groups(source)
         ]  # fmt: skip
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
         blank = Format(8, 8, source.bits)  # compiles
         group = Group(settings, slice(0, 1), blank, blank.scaled(1, target.bits))
         frame = group.padded([np.zeros((8, 8), source.dtype)])

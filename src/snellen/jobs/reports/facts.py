@@ -27,6 +27,7 @@ HDR = (16, 18)
 _TAGS = ("title", "encoder", "ENCODER", "creation_time")
 _TOLD = 300  # characters of a tag
 _NAMED = ("reference", "variants", "target", "command", "reached", "overwrite", "is_source")
+_COUNTS = {"frames": "{} frames", "every": "one frame of {}"}
 
 
 def of_film(info: MediaInfo, frames: int | None) -> Facts:
@@ -97,7 +98,7 @@ def of_run(job: CompareJob, results: Sequence[ScoreResult], seconds: float) -> F
     method = results[0].method
     what = "luma, frames by number" if results[0].kind == FILM else "luma"
     settings = ", ".join(
-        f"{name.rpartition('.')[2]}={','.join(value) if isinstance(value, tuple) else value}"
+        _setting(name.rpartition(".")[2], value)
         for name, value in chosen(job).items()
         if name not in _NAMED
     )
@@ -120,6 +121,13 @@ def of_run(job: CompareJob, results: Sequence[ScoreResult], seconds: float) -> F
                  f"{av.__version__}, FFmpeg {av.ffmpeg_version_info}"),
         ("Date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
     )  # fmt: skip
+
+
+def _setting(name: str, value: object) -> str:
+    """Return a setting in words; numbers of frames may be the report's own, and no option's."""
+    if name in _COUNTS:
+        return _COUNTS[name].format(value)
+    return f"{name}={','.join(value) if isinstance(value, tuple) else value}"
 
 
 def _bytes(count: int) -> str:

@@ -24,9 +24,10 @@ from snellen.metrics.names import MAD
 from snellen.report.contents import Moment, Picture
 from snellen.report.encode import shrunk
 from snellen.video.media import MediaInfo, PictureInfo
-from snellen.video.pairing import conversion, format_of
+from snellen.video.pairing import conversions, format_of
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.source.decode import Source
+from snellen.video.turning import Matrix, applies, is_on_its_side, oriented
 
 Array = npt.NDArray[Any]
 
@@ -93,6 +94,11 @@ class Found:
     shades: Mapping[str, npt.NDArray[np.uint8]]
     """Palette indices of its maps; empty: MAD was not asked for."""
 
+    def oriented(self, matrix: Matrix | None) -> Found:
+        """Return them turned as a tag says."""
+        shades = {name: oriented(one, matrix) for name, one in self.shades.items()}
+        return Found(oriented(self.amount, matrix), shades)
+
 
 def _top(kind: str) -> float:
     return heatmap.BRIGHTEST[kind]
@@ -124,34 +130,28 @@ def films(
             frames = [
                 walk.to(number + offset) for walk, offset in zip(walks, (0, *offsets), strict=True)
             ]
-            found = []
+            found, turn = [], infos[0].picture.display_matrix
             for frame, info in zip(frames[1:], infos[1:], strict=True):
-                one = _converted(frames[0], conversion(infos[0], infos[0], info))
-                other = _converted(frame, conversion(info, infos[0], infos[0]))
-                found.append(errors.find(one, other, format_of(infos[0], info)))
-            turn = infos[0].picture.display_matrix
+                first, second = conversions(infos[0], info)
+                one, other = first(frames[0].planes[0]), second(frame.planes[0])
+                errs = errors.find(one, other, format_of(infos[0], info))
+                found.append(errs if applies(infos[0], info) else errs.oriented(turn))
             yield moment(
                 place,
                 choice.shown.index(place),
                 [
-                    Picture(oriented(_shown(f, i.picture), turn))
+                    Picture(
+                        oriented(
+                            _shown(f, i.picture),
+                            i.picture.display_matrix if applies(infos[0], i) else turn,
+                        )
+                    )
                     for f, i in zip(frames, infos, strict=True)
                 ],
-                [
-                    Found(
-                        oriented(f.amount, turn),
-                        {k: oriented(v, turn) for k, v in f.shades.items()},
-                    )
-                    for f in found
-                ],
+                found,
                 aspect(infos[0].picture),
             )
             done()
-
-
-def _converted(frame: Frame, convert: Callable[[Any], Array] | None) -> Array:
-    """Return the luma of a frame as it is compared."""
-    return frame.planes[0] if convert is None else convert(frame.planes[0])
 
 
 class Walk:
@@ -263,29 +263,7 @@ def _crop(picture: Picture, box: tuple[float, float, float, float]) -> Picture:
 def aspect(picture: PictureInfo) -> float:
     """Return width by height of frames as they are shown."""
     found = picture.format.width / picture.format.height * float(picture.sample_aspect_ratio or 1)
-    return 1 / found if _is_turned(picture.display_matrix) else found
-
-
-def oriented(samples: Array, matrix: tuple[int, ...] | None) -> Array:
-    """Return samples turned and flipped as FFmpeg's display matrix says, by multiples of 90°.
-
-    The matrix maps (x, y) to (a·x + c·y, b·x + d·y); its first numbers are a, b, 0, c, d.
-    """
-    if matrix is None:
-        return samples
-    a, b, _, c, d = matrix[:5]
-    if _is_turned(matrix):
-        samples = samples.swapaxes(0, 1)
-        a, d = c, b
-    if d < 0:
-        samples = samples[::-1]
-    if a < 0:
-        samples = samples[:, ::-1]
-    return np.ascontiguousarray(samples)
-
-
-def _is_turned(matrix: tuple[int, ...] | None) -> bool:
-    return matrix is not None and abs(matrix[1]) > abs(matrix[0])
+    return 1 / found if is_on_its_side(picture.display_matrix) else found
 
 
 def _shown(frame: Frame, picture: PictureInfo) -> Array:

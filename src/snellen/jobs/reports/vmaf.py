@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames.frame import Format, Frame, Plane
+from snellen.frames.frame import Format, Plane
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.reports.pictures import Walk
 from snellen.video import vmaf
-from snellen.video.differences import size
+from snellen.video.differences import sizes
 from snellen.video.media import MediaInfo
-from snellen.video.resize import resize
+from snellen.video.pairing import shapings
 from snellen.video.source.decode import Source
 
 
@@ -43,26 +43,29 @@ def curve(
     needed = [n for n in needed if n + offset >= 0]
     with closing(Source(job.reference, clip)) as one, closing(Source(variant, clip)) as other:
         bits = max(one.info.picture.format.bits, other.info.picture.format.bits)
-        format = Format(*size(one.info), bits)
+        format = Format(*sizes(one.info, other.info)[0], bits)
+        shapes = shapings(one.info, other.info)
         walks = (Walk(one), Walk(other))
 
         def pairs() -> Iterator[tuple[Plane, Plane]]:
             with suppress(InputError):  # the last frame has none after it
                 for n in needed:
                     frames = walks[0].to(n), walks[1].to(n + offset)
-                    yield (
-                        _plane(frames[0], one.info, format), _plane(frames[1], other.info, format)
-                    )  # fmt: skip
+                    first, second = (
+                        _deepened(shape(frame.planes[0]), source.info, bits)
+                        for shape, frame, source in zip(shapes, frames, (one, other), strict=True)
+                    )
+                    yield first, second
 
-        found = dict(zip(needed, vmaf.scores(pairs(), format), strict=False))
+        try:
+            scores = vmaf.scores(pairs(), format)
+        except InputError as error:
+            raise error.about(f"{job.reference} {variant}") from None
+        found = dict(zip(needed, scores, strict=False))
     return tuple(found.get(n) for n in numbers)
 
 
-def _plane(frame: Frame, info: MediaInfo, format: Format) -> Plane:
-    """Return the luma of a frame in the size and depth of the comparison."""
-    plane, bits = frame.planes[0], info.picture.format.bits
-    if size(info) != (format.width, format.height):
-        plane = resize(plane, bits, format.width, format.height)
-    if bits == format.bits:
-        return plane
-    return np.left_shift(plane.astype(np.uint16), format.bits - bits)
+def _deepened(plane: Plane, info: MediaInfo, bits: int) -> Plane:
+    """Return the luma of a frame in the depth of the comparison."""
+    own = info.picture.format.bits
+    return plane if own == bits else np.left_shift(plane.astype(np.uint16), bits - own)

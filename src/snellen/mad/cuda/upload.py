@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from snellen.cpu import threads
+from snellen.cpu.pool import Pool
 from snellen.gpu.memory import pinned
 
 STRIP = 2 << 20
@@ -36,7 +36,7 @@ class Upload:
         count = min(MOST, threads.available(), max(1, samples[0].nbytes // STRIP))
         edges = [samples.shape[1] * i // count for i in range(count + 1)]
         self._strips = [slice(*pair) for pair in pairwise(edges)]
-        self._pool = ThreadPoolExecutor(count, "snellen") if count > 1 else None
+        self._pool = Pool(count) if count > 1 else None
 
     def __call__(self, number: int, plane: Any, free: Any) -> Any:
         """Copy a plane (H, W) to samples[number]; return the event of its arrival.

@@ -1,12 +1,14 @@
 // What comes before and after the iterations: frames → period → frames, and the same for PSFs.
-// edges.py and psf.py have the definitions.
+// edges.py, psf.py and centre.py have the definitions.
 //
-// Who holds what: everything is in global memory. A thread has one sample of one picture after
-// another; `find_centre` has a block for each picture and `crop_psf` a block for each PSF.
+// Who holds what: everything is in global memory, but for the weights of a move, which are in shared
+// memory. A thread has one sample of one picture after another; `find_centre` has a block for each
+// picture and `crop_psf` a block for each PSF.
 //
-// Barriers: only those of block_sum.
+// Barriers: those of block_sum and Flow::set, and in `crop_psf` after each pass.
 #include "gpu/device.cuh"
 #include "mia/cuda/block_sum.cuh"
+#include "mia/cuda/flow.cuh"
 
 // Along each axis, a sample of the period is a mean of two samples of the frame, with weights.
 struct Blend {
@@ -14,8 +16,9 @@ struct Blend {
   REAL weight;  // of the first
 };
 
-// The position of the centre of mass of h, relative to the middle.
+// The position of the centre of mass of h, relative to the middle: whole samples, and the rest.
 struct Shift {
+  double part_down, part_right;
   int down, right;
 };
 
@@ -77,16 +80,22 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// Rounds a position; returns 0 outside the support, also for NaN, whose samples are refused later.
-__device__ __forceinline__ int rounded(double position, int side) {
-  return fabs(position) <= side / 2 ? int(rint(position)) : 0;
+// Returns a position; 0 outside the support, also for NaN, whose samples are refused later.
+__device__ __forceinline__ double within(double position, int side) {
+  return fabs(position) <= side / 2 ? position : 0;
 }
 
-// Computes the centre of mass of the mean PSF of a picture, rounded to a sample; the middle if a
-// move there would leave nothing of one of its PSFs in the support.
+// Returns what is left of a position beside whole samples.
+__device__ __forceinline__ double part_of(double position) {
+  const double part = position - rint(position);
+  return fabs(part) < LEAST ? 0 : part;
+}
+
+// Computes the centre of mass of the mean PSF of a picture, without `parts` to whole samples; the
+// middle if a move there would leave nothing of one of its PSFs in the support.
 extern "C" __global__ void __launch_bounds__(THREADS)
     find_centre(const REAL *__restrict__ h, int frames, int side, int height, int width,
-                Shift *__restrict__ out) {
+                int parts, Shift *__restrict__ out) {
   const REAL *first = h + (size_t)blockIdx.x * frames * height * width;
   double sum = 0, down = 0, right = 0;
 #pragma unroll 1
@@ -100,7 +109,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     right += value * j;
   }
   sum = block_sum(sum), down = block_sum(down), right = block_sum(right);
-  Shift shift = {rounded(down / sum, side), rounded(right / sum, side)};
+  down = within(down / sum, side), right = within(right / sum, side);
+  Shift shift = {parts ? part_of(down) : 0, parts ? part_of(right) : 0, int(rint(down)),
+                 int(rint(right))};
 #pragma unroll 1
   for (int m = 0; m < frames; m++) {
     double left = 0;
@@ -110,21 +121,23 @@ extern "C" __global__ void __launch_bounds__(THREADS)
       if (abs(i - shift.down) > side / 2 || abs(j - shift.right) > side / 2) continue;
       left += first[((size_t)m * height + wrapped(i, height)) * width + wrapped(j, width)];
     }
-    if (!block_sum(left)) shift = {0, 0};
+    if (!block_sum(left)) shift = {0, 0, 0, 0};
   }
   if (threadIdx.x == 0) out[blockIdx.x] = shift;
 }
 
-// Crops PSFs to their support, centred unless `shifts` is null, and divides each by its sum unless
-// that is 0. `flags_out` gets the flags as a number, so that one copy brings all results to the
-// host.
+// Crops PSFs to their support and divides each by its sum unless that is 0; unless `shifts` is null,
+// they are centred. `scratch` is as large as `psf`. `flags_out` gets the flags as a number, so that
+// one copy brings all results to the host.
 extern "C" __global__ void __launch_bounds__(THREADS)
     crop_psf(const REAL *__restrict__ h, int frames, int side, int height, int width,
-             const Shift *__restrict__ shifts, REAL *__restrict__ psf,
+             const Shift *__restrict__ shifts, REAL *psf, REAL *scratch,
              const unsigned *__restrict__ flags, REAL *__restrict__ flags_out) {
+  __shared__ Flow flow;
   const REAL *plane = h + (size_t)blockIdx.x * height * width;
-  const Shift shift = shifts ? shifts[blockIdx.x / frames] : Shift{0, 0};
+  const Shift shift = shifts ? shifts[blockIdx.x / frames] : Shift{0, 0, 0, 0};
   REAL *out = psf + (size_t)blockIdx.x * side * side;
+  REAL *between = scratch + (size_t)blockIdx.x * side * side;
   double sum = 0;
   for (int k = threadIdx.x; k < side * side; k += THREADS) {
     const int i = wrapped(wrapped(k / side - side / 2, height) + shift.down, height);
@@ -134,21 +147,61 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   }
   sum = block_sum(sum);
   for (int k = threadIdx.x; k < side * side; k += THREADS) out[k] = sum ? out[k] / sum : 0;
+  if (shift.part_right) {
+    flow.set(-shift.part_right);
+    for (int k = threadIdx.x; k < side * side; k += THREADS)
+      between[k] = flow.moved(out + k / side * side, 1, side, true, k % side);
+    __syncthreads();
+    for (int k = threadIdx.x; k < side * side; k += THREADS) out[k] = between[k];
+  }
+  if (shift.part_down) {
+    flow.set(-shift.part_down);
+    for (int k = threadIdx.x; k < side * side; k += THREADS)
+      between[k] = flow.moved(out + k % side, side, side, true, k / side);
+    __syncthreads();
+    for (int k = threadIdx.x; k < side * side; k += THREADS) out[k] = between[k];
+  }
   if (!blockIdx.x && !threadIdx.x) *flags_out = *flags;
 }
 
-// Crops pictures, `stride` samples from each other, to the frame, shifted opposite to their PSFs.
+// Moves pictures, `stride` samples from each other, to the right by the fractions of `shifts`.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    move_pictures(const REAL *__restrict__ f, long long stride, int pictures, int height, int width,
+                  const Shift *__restrict__ shifts, REAL *__restrict__ out) {
+  __shared__ Flow flow;
+  const int k = blockIdx.x * THREADS + threadIdx.x;
+  for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
+    flow.set(shifts[b].part_right);
+    if (k >= height * width) continue;
+    const REAL *line = f + b * stride + (size_t)(k / width) * width;
+    out[(size_t)b * height * width + k] = flow.moved(line, 1, width, false, k % width);
+  }
+}
+
+// Gives each sample of pictures, `stride` samples from each other, cropped to the frame and moved
+// opposite to their PSFs, to `take`; the fractions to the right are done.
+template <class Take>
+__device__ __forceinline__ void cropped(const REAL *__restrict__ f, long long stride, int pictures,
+                                        int height, int width, const Shift *__restrict__ shifts,
+                                        int rows, int columns, Take take) {
+  __shared__ Flow flow;
+  const int k = blockIdx.x * THREADS + threadIdx.x;
+  for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
+    const Shift shift = shifts ? shifts[b] : Shift{0, 0, 0, 0};
+    flow.set(shift.part_down);
+    if (k >= rows * columns) continue;
+    const int i = wrapped(k / columns - shift.down, height);
+    const int j = wrapped(k % columns - shift.right, width);
+    take((size_t)b * rows * columns + k, flow.moved(f + b * stride + j, width, height, false, i));
+  }
+}
+
+// Crops pictures to the frame.
 extern "C" __global__ void __launch_bounds__(THREADS)
     crop_pictures(const REAL *__restrict__ f, long long stride, int pictures, int height, int width,
                   const Shift *__restrict__ shifts, int rows, int columns, REAL *__restrict__ out) {
-  const int k = blockIdx.x * THREADS + threadIdx.x;
-  if (k >= rows * columns) return;
-  for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
-    const Shift shift = shifts ? shifts[b] : Shift{0, 0};
-    const int i = wrapped(k / columns - shift.down, height);
-    const int j = wrapped(k % columns - shift.right, width);
-    out[(size_t)b * rows * columns + k] = f[b * stride + (size_t)i * width + j];
-  }
+  cropped(f, stride, pictures, height, width, shifts, rows, columns,
+          [&](size_t k, REAL value) { out[k] = value; });
 }
 
 // The same, but each sample is multiplied by `white`, rounded to an integer, ties to even, and
@@ -157,14 +210,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     crop_samples(const REAL *__restrict__ f, long long stride, int pictures, int height, int width,
                  const Shift *__restrict__ shifts, int rows, int columns, REAL white, REAL most,
                  WHOLE *__restrict__ out) {
-  const int k = blockIdx.x * THREADS + threadIdx.x;
-  if (k >= rows * columns) return;
-  for (int b = blockIdx.y; b < pictures; b += gridDim.y) {
-    const Shift shift = shifts ? shifts[b] : Shift{0, 0};
-    const int i = wrapped(k / columns - shift.down, height);
-    const int j = wrapped(k % columns - shift.right, width);
-    const REAL value = white * f[b * stride + (size_t)i * width + j];
-    const REAL clipped = value > 0 ? (value < most ? value : most) : 0;
-    out[(size_t)b * rows * columns + k] = static_cast<WHOLE>(rint(clipped));
-  }
+  cropped(f, stride, pictures, height, width, shifts, rows, columns, [&](size_t k, REAL value) {
+    value *= white;
+    out[k] = static_cast<WHOLE>(rint(value > 0 ? (value < most ? value : most) : 0));
+  });
 }

@@ -12,15 +12,18 @@ from snellen.frames.arrays import upload
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
+from snellen.mia.centre import LEAST, RADIUS, WHOLE, Recentre
 from snellen.mia.checks import Later
 from snellen.mia.definition import UNOBSERVED
 
 THREADS = 256
 GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
-NAMES = ("place_psf", "find_centre", "crop_psf", "crop_pictures")
+NAMES = ("place_psf", "find_centre", "crop_psf", "move_pictures", "crop_pictures")
 OF_SAMPLES = ("place_frames", "crop_samples")
 """Kernels for samples of one type; the latter's are integers."""
+DIVIDING = ("place_frames", "crop_samples", *NAMES[1:])
+"""Kernels in which samples or sums are divided."""
 SAMPLES = {
     "uint8": "unsigned char", "uint16": "unsigned short", "float16": "Half", "float32": "float",
     "float64": "double",
@@ -73,7 +76,8 @@ class Frames:
             cupy.empty((*planes, *period), dtype),
             cupy.empty((batch, *period), dtype),
         )
-        self._flags, self._shifts = cupy.zeros(1, np.uint32), cupy.zeros((batch, 2), np.int32)
+        self._flags = cupy.zeros(1, np.uint32)
+        self._shifts = cupy.zeros((batch, 3), np.float64)  # two fractions and two int32 of each
         # Pictures, PSFs and the flags are one array, so that one copy brings them to the host.
         self._parts = [batch * shape[0] * shape[1], batch * frames * side**2]
         self._staged_out = pinned(sum(self._parts) + 1, dtype)
@@ -81,7 +85,7 @@ class Frames:
         self._whole: np.dtype[Any] | None = None  # of these: see `finish`
 
     def place(self, frames: Any, peak: float) -> tuple[Any, Any]:
-        """Return y and the start value of f, valid until the next call.
+        """Return y and the start value of f, valid until the next call, and until `finish`.
 
         Parameters
         ----------
@@ -154,19 +158,21 @@ class Frames:
         self,
         f: Any,
         h: Any,
-        recentre: bool,
+        recentre: Recentre,
         out: Any = None,
         *,
         whole: np.dtype[Any] | None = None,
         peak: float = 1.0,
     ) -> tuple[Any, Any]:
-        """Return pictures and PSFs without margins; `recentre` shifts both to centre the PSFs.
+        """Return pictures and PSFs without margins; `recentre` moves both to centre the PSFs.
+
+        Moves are computed in the arrays that `place` has returned.
 
         Parameters
         ----------
         f : (B, H, W)
         h : (B, M, H, W)
-        recentre : bool
+        recentre : bool or "whole"
         out : (n,) CuPy array, optional
             Where the results are written, see `results`; a new array by default.
         whole, peak
@@ -190,7 +196,8 @@ class Frames:
         support = (self._frames, self._side, *self._period)
         shifts = self._shifts if recentre else None
         if recentre:
-            self._launch("find_centre", self._batch, h, *support, shifts)
+            parts = recentre != WHOLE
+            self._launch("find_centre", self._batch, h, *support, int(parts), shifts)
         self._launch(
             "crop_psf",
             self._batch * self._frames,
@@ -198,14 +205,20 @@ class Frames:
             *support,
             shifts,
             psfs,
+            self._y,
             self._flags,
             results[-1:],
         )
+        stride = np.int64(f.strides[0] // f.itemsize)
+        if recentre and recentre != WHOLE:
+            grid, to = self._grid(self._period, self._batch), self._f
+            self._launch("move_pictures", grid, f, stride, self._batch, *self._period, shifts, to)
+            f, stride = to, np.int64(self._period[0] * self._period[1])
         cut = (
             self._grid(self._shape, self._batch),
             THREADS,
             f,
-            np.int64(f.strides[0] // f.itemsize),
+            stride,
             self._batch,
             *self._period,
             shifts,
@@ -312,10 +325,12 @@ def _kernel(name: str, dtype: str, sample: str = "float32") -> Kernel:
         "not_finite": samples.NOT_FINITE,
         "negative": samples.NEGATIVE,
         "too_large": samples.TOO_LARGE,
+        "radius": RADIUS,
+        "least": f"({LEAST!r})",
         **{name: f"({value!r}{'f' * single})" for name, value in numbers.items()},
     }
     # A division that is not the usual one is a call, around which a few registers are saved.
-    spills = 32 if name == "place_frames" else 0
+    spills = 32 if name in DIVIDING else 0
     return Kernel(
         Path(__file__).with_suffix(".cu"), name, threads=THREADS, spills=spills, **constants
     )

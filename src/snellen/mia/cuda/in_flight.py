@@ -29,6 +29,7 @@ from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.gpu.reserved import Reserved
 from snellen.mia import samples
+from snellen.mia.centre import Recentre
 from snellen.mia.cuda.frames import Frames
 from snellen.mia.cuda.fused import Backend
 
@@ -63,7 +64,7 @@ class InFlight:
     start : (B, M, H, W) CuPy array
         The PSFs that each picture starts from, on the period.
     iterations : int
-    recentre : bool
+    recentre : bool or "whole"
 
     Raises
     ------
@@ -80,7 +81,7 @@ class InFlight:
         more: Callable[[], Parts],
         start: Any,
         iterations: int,
-        recentre: bool,
+        recentre: Recentre,
     ):
         backend = parts[1]
         self._slots = backend.slots
@@ -163,7 +164,7 @@ class _Queue:
         parts: Parts,
         start: Any,
         iterations: int,
-        recentre: bool,
+        recentre: Recentre,
         streams: Streams | None,
     ):
         self._device, self._shape = device, shape

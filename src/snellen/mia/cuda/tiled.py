@@ -19,6 +19,7 @@ from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.gpu.reserved import Reserved
 from snellen.mia import samples
+from snellen.mia.centre import Recentre
 from snellen.mia.cuda.frames import Frames
 from snellen.mia.cuda.fused import Backend
 from snellen.mia.cuda.tiles import Cutter
@@ -52,7 +53,7 @@ class TilesInFlight:
     start : (T, M, H, W) CuPy array
         The PSFs that each picture starts from, on the period.
     iterations : int
-    recentre : bool
+    recentre : bool or "whole"
     slots : int
         Pictures in flight.
 
@@ -73,7 +74,7 @@ class TilesInFlight:
         parts: tuple[Frames, Backend],
         start: Any,
         iterations: int,
-        recentre: bool,
+        recentre: Recentre,
         slots: int,
     ):
         import cupy

@@ -11,7 +11,6 @@ experiments with the images of Levin et al. 2009.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
 from math import ceil, log2
 from typing import Any, NamedTuple
@@ -20,16 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
+from snellen.cpu.pool import Pool
 from snellen.errors import DeviceMemoryError
 from snellen.frames.arrays import library
 from snellen.frames.prepared import borrowed
 from snellen.gpu import device as devices
 from snellen.mia import psf as psfs
+from snellen.mia.centre import centred
 from snellen.mia.definition import PSF_SIZE, START
 from snellen.mia.edges import taper
 from snellen.mia.l0.crops import chosen
 from snellen.mia.l0.problem import Problem
-from snellen.mia.l0.prune import centred
 from snellen.mia.l0.pyramid import COARSEST, Level, grow, levels, shrink
 
 ITERATIONS = 5  # iterations at each level; Pan et al. 2014
@@ -186,7 +186,7 @@ def _search(
     """Return the PSF of pictures of one shape and one blur, from the first one; not centred."""
     scaled = [picture.astype(np.float64) / divisor for picture in pictures]
     with ExitStack() as stack:
-        pools = [stack.enter_context(ThreadPoolExecutor(threads.available())) for _ in range(2)]
+        pools = [stack.enter_context(Pool(threads.available())) for _ in range(2)]
         for number, level in enumerate(every):
             psf = grow(psf, level.side) if number else psf
             planes = [taper(shrink(picture, level.shape), level.side) for picture in scaled]

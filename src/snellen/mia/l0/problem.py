@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
+from snellen.cpu.pool import Pool
 from snellen.frames.arrays import library
 from snellen.mia.l0.gradients import differences, laplacian, strongest
 from snellen.mia.l0.latent import latent
@@ -27,7 +27,7 @@ class Problem:
     ----------
     pictures : list of (H, W) float64
         They are taken as periodic, so opposite edges should match.
-    pools : pair of ThreadPoolExecutor, optional
+    pools : pair of Pool, optional
         Threads of the CPU for the pictures, and others for loops within each; None: the caller's.
 
     Attributes
@@ -38,7 +38,7 @@ class Problem:
     def __init__(
         self,
         pictures: list[Any],
-        pools: tuple[ThreadPoolExecutor | None, ThreadPoolExecutor | None] = (None, None),
+        pools: tuple[Pool | None, Pool | None] = (None, None),
     ):
         self.shape = pictures[0].shape
         share = threads.available() // len(pictures)

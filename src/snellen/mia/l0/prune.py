@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from snellen.mia.psf import centroid
-
 # Both limits are from our experiments with Levin's images.
 FAINT = 0.05  # values below this share of the greatest are set to 0
 SMALL = 0.1  # connected components below this share of the sum are set to 0
@@ -29,11 +27,3 @@ def pruned(psf: Float64) -> Float64:
     if not small[1:].all():
         result[small[labels]] = 0
     return result / (result.sum() or 1)
-
-
-def centred(psf: Float64) -> Float64:
-    """Return a PSF shifted by whole pixels so that its centre of mass is in the middle, sum 1."""
-    down, right = centroid(psf)
-    shifted: Float64 = ndimage.shift(psf, (-down, -right), order=0, prefilter=False)
-    shifted /= shifted.sum()
-    return shifted

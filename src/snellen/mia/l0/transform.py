@@ -5,12 +5,12 @@ NumPy arrays are transformed by SciPy, CuPy arrays by cuFFT on their GPU.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from snellen.cpu import transforms as fft
+from snellen.cpu.pool import Pool
 from snellen.fft.plan import Plan
 from snellen.frames.arrays import library
 from snellen.mia.cpu import Strips
@@ -25,7 +25,7 @@ class Transform:
         (H, W), any size.
     like : array
         Selects the device: the CPU for a NumPy array, the current GPU for a CuPy array.
-    pool : ThreadPoolExecutor, optional
+    pool : Pool, optional
         Threads for loops on the CPU; None: the caller's.
     threads : int
         Of the CPU, at most.
@@ -42,7 +42,7 @@ class Transform:
         self,
         period: tuple[int, int],
         like: Any,
-        pool: ThreadPoolExecutor | None = None,
+        pool: Pool | None = None,
         threads: int = 1,
     ):
         self.period = period

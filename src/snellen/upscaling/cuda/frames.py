@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
@@ -13,6 +13,7 @@ from weakref import finalize
 import numpy as np
 
 from snellen.cpu import threads
+from snellen.cpu.pool import Pool
 from snellen.frames.engine import SLOTS, Engine
 from snellen.frames.frame import Format, Frame
 from snellen.frames.streams import Streams
@@ -74,7 +75,7 @@ class Backend:
     ):
         self.source, self.target, self.device, self.graphs = source, target, device, graphs
         self._on_device = on_device
-        self._pool = ThreadPoolExecutor(threads.available(), thread_name_prefix="snellen")
+        self._pool = Pool(threads.available())
         self._engines: dict[int, Engine] = {}
         with self._on_gpu():
             self._streams = streams = Streams.unused(devices.ordinal(device))
@@ -170,6 +171,6 @@ class Backend:
             self.run(two[number % 2])
 
         begin = perf_counter()
-        with ThreadPoolExecutor(self.slots) as callers:
+        with Pool(self.slots) as callers:
             deque(callers.map(once, range(frames * self.slots)), maxlen=0)
         return perf_counter() - begin

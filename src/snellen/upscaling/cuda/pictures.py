@@ -46,6 +46,11 @@ class Pictures:
     largest : float
         The greatest magnitude of floats that can be used.
 
+    Attributes
+    ----------
+    looked : bool
+        Whether a caller has looked at a picture for traces of coding.
+
     Raises
     ------
     DeviceError
@@ -70,6 +75,7 @@ class Pictures:
         source = format_of(size, colour, bits, white)
         target = source.scaled(model.scale)
         self._device, self._scale, self._slots = device, model.scale, slots
+        self.looked = False
         self._kinds = [
             ((format.height, format.width, *((channels,) if colour else ())), dtype)
             for format in (source, target)

@@ -1,7 +1,7 @@
 """What a chain of FFmpeg's filters makes of pictures, known before the first frame.
 
-A graph is set up that sees no frame. FFmpeg logs every conversion of pixel formats that it inserts,
-and two filters at the end of the chain log what comes out of it.
+A graph is set up that sees no frame and writes no file. FFmpeg logs every conversion of pixel
+formats that it inserts, and two filters at the end of the chain log what comes out of it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fractions import Fraction
 from snellen.errors import InputError
 from snellen.video.ffmpeg import UNSPECIFIED
 from snellen.video.filtering.graph import Filter, configured
+from snellen.video.filtering.side_files import silent
 from snellen.video.media import PictureInfo
 
 MATRICES = {
@@ -103,7 +104,7 @@ def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str
         FFmpeg does not take the chain.
     """
     ends = (Filter.of("showinfo", checksum=0), Filter("scale", instance=_END))
-    _, messages = configured((*filters, *ends), source, parameter)
+    _, messages = configured((*silent(filters), *ends), source, parameter)
     names = instances(filters)
     asking: dict[str, str] = {}
     shape = clock = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import av
@@ -15,6 +17,7 @@ from av.video.frame import VideoFrame
 
 from snellen.cpu.threads import chosen
 from snellen.errors import InputError, quoted
+from snellen.frames import limits
 from snellen.video import logs
 from snellen.video.messages import counted
 from snellen.video.timestamps import fraction
@@ -30,8 +33,15 @@ _INSTEAD = {
 }  # fmt: skip
 """Filters that FFmpeg lacks under the LGPL, or without zimg, and what is like them there."""
 _MOST = 20_000
-_MOST_BYTES = 8 << 30
-"""Frames that filters may give at once, and their memory: some never end."""
+"""Frames that filters may give for one: some never end."""
+_AHEAD = 1 << 28
+"""Most bytes of frames that are taken from a graph at once, or 1/32 of the memory."""
+_CHECKED = 16
+"""After so many frames it is checked how much memory a graph holds."""
+
+
+Timed = tuple[VideoFrame, int | None]
+"""A result, and its time in ticks of the results' time base; None: it has no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,36 +96,75 @@ class FilterGraph:
         self._time_base = time_base
         self._result_base = result_base or time_base
         self._done, self._parameter = False, parameter
+        self._fed = self._given = 0
+        self._before = limits.resident()
         self._graph, _ = configured(filters, source, parameter)
 
-    def push(self, frame: VideoFrame | None) -> list[tuple[VideoFrame, int | None]]:
+    def push(self, frame: VideoFrame | None) -> list[Timed]:
         """Take a frame (None: there are no more); return the frames that are ready.
 
         Each comes with its time in ticks of the results' time base; None: it has no time.
         """
+        return list(self.results(frame))
+
+    def results(self, frame: VideoFrame | None) -> Iterator[Timed]:
+        """Yield what `push` returns, made when it is needed; the next frame comes after all of it.
+
+        A part is taken ahead: filters that never end are known at once, as far as they repeat few
+        frames.
+        """
         if self._done:
-            return []
+            return
         self._done = frame is None
         if frame is not None:
             frame.time_base = self._time_base
+            self._check_held()
         try:
             self._graph.vpush(frame)
         except av.EOFError:  # a filter wants no more, as trim behind its end
             self._done = True
-        out: list[tuple[VideoFrame, int | None]] = []
-        memory: set[int] = set()
-        while True:
+        most = min(_AHEAD, limits.memory() // 32)
+        taken, memory = deque[Timed](), set[int]()
+        for found in self._pulled():
+            taken.append(found)
+            memory.add(int(found[0].planes[0].buffer_ptr))
+            if len(memory) * frame_bytes(found[0]) > most:
+                while taken:
+                    yield taken.popleft()
+                memory.clear()
+        yield from taken
+
+    def _pulled(self) -> Iterator[Timed]:
+        for number in count():
             try:
                 ready = self._graph.vpull()
             except (av.BlockingIOError, av.EOFError):
-                return out
-            out.append((ready, self._ticks(ready)))
-            memory.add(int(ready.planes[0].buffer_ptr))
-            if len(out) > _MOST or len(memory) * frame_bytes(ready) > _MOST_BYTES:
+                return
+            if number == _MOST:
                 raise InputError(
-                    f"these filters give more than {len(out) - 1} frames at once, or never end",
+                    f"these filters give more than {_MOST} frames at once, or never end",
                     parameter=self._parameter,
                 )
+            self._given += 1
+            yield ready, self._ticks(ready)
+
+    def _check_held(self) -> None:
+        """Refuse (InputError) filters that keep so many frames that the memory would be full.
+
+        Those that drop frames keep none of them, and the process does not grow.
+        """
+        self._fed += 1
+        kept = self._fed - self._given
+        if self._fed % _CHECKED or self._before is None or kept <= self._fed // 2:
+            return
+        grown = (limits.resident() or 0) - self._before
+        if grown > limits.memory() // 4 * 3:
+            raise InputError(
+                f"these filters keep {kept} frames in memory, {grown / 1e9:.1f} GB so far, and "
+                "would fill it",
+                parameter=self._parameter,
+                advice="give them a part of the film (`duration`, `frames`)",
+            )
 
     def _ticks(self, frame: VideoFrame) -> int | None:
         if frame.pts is None:
@@ -190,8 +239,9 @@ def _added(graph: Graph, one: Filter, parameter: str | None) -> Any:
 
 def arguments(options: Mapping[str, object]) -> str:
     """Return options as FFmpeg reads them, special characters escaped (ffmpeg-utils, Quoting)."""
-    return ":".join(f"{key}={_escaped(str(value))}" for key, value in options.items())
+    return ":".join(f"{key}={escaped(str(value))}" for key, value in options.items())
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
+    """Return an option's value as FFmpeg reads it."""
     return "".join(f"\\{c}" if c in "\\':" else c for c in value)

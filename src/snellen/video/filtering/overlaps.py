@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from snellen.frames.values import decimal
 from snellen.video.filtering.graph import Filter
 from snellen.video.filtering.parse import options
+from snellen.video.filtering.side_files import outputs
 
 UNKNOWN = 16
 """Frames that are taken where nothing is known."""
@@ -62,6 +63,8 @@ _NUMBERS = re.compile(r"\b(n|N|pos|randomi?|ld)\b")
 
 def reach(filters: Sequence[Filter]) -> int | None:
     """Return the frames on each side that the results of a chain depend on; None: no bound."""
+    if outputs(filters):  # each part of a film would write the same file
+        return None
     total = 0
     for one in filters:
         own = _reach(one)

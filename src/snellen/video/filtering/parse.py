@@ -19,11 +19,12 @@ _SPACE = " \n\t\r"
 _NAME = re.compile(r"([A-Za-z0-9_]+)(?:@([A-Za-z0-9_]+))?", re.ASCII)
 _LONGEST = 100
 """Filters of a chain at most."""
-_OPENING = frozenset({"metadata", "removelogo"})
+OPENING = frozenset({"metadata", "removelogo"})
 """Filters that open what they are given by FFmpeg's protocols; others open files only."""
 _READING = {
     "curves": ("psfile",), "fieldhint": ("hint",), "lut1d": (None, "file"), "lut3d": (None, "file"),
-    "removelogo": (None, "filename", "f"), "sendcmd": ("filename", "f"),
+    "fsync": (None, "file", "f"), "removelogo": (None, "filename", "f"),
+    "selectivecolor": ("psfile",), "sendcmd": ("filename", "f"),
 }  # fmt: skip
 """Options that name files which are read; None: the first one, without a name."""
 _PROTOCOL = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+[:,]|-$", re.ASCII)
@@ -107,7 +108,7 @@ def parse(text: str, parameter: str) -> tuple[Filter, ...]:
         if rest.next == ";":
             raise rest.wrong("several chains, between which is a ;", "separate filters by commas")
         filters.append(one := Filter(found[1], words, found[2] and found[0]))
-        if one.name in _OPENING and any(_PROTOCOL.match(value) for _, value in options(one)):
+        if one.name in OPENING and any(_PROTOCOL.match(value) for _, value in options(one)):
             raise rest.wrong(f"a {one.name} that opens no file", "nothing here uses the network")
         if len(filters) > _LONGEST:
             raise rest.wrong(f"more than {_LONGEST} filters")

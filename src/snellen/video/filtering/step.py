@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -17,7 +17,7 @@ from snellen.frames.unchanged import Unchanged
 from snellen.process import Holder, Home
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED, reason
-from snellen.video.filtering.conversions import labelled, lost, through_rgb
+from snellen.video.filtering.conversions import darkened, labelled, lit, lost, through_rgb
 from snellen.video.filtering.examine import (
     MATRICES,
     RANGES,
@@ -29,7 +29,7 @@ from snellen.video.filtering.examine import (
 from snellen.video.filtering.graph import Filter, FilterGraph
 from snellen.video.filtering.moving import moving
 from snellen.video.filtering.overlaps import reach
-from snellen.video.hdr import Light
+from snellen.video.filtering.side_files import SideFiles, silent
 from snellen.video.media import MediaInfo, PictureInfo
 from snellen.video.sink.colour import guessed
 from snellen.video.timestamps import fraction
@@ -67,6 +67,8 @@ class FilterStep(Holder):
         What the printed chain calls the step; None: the option.
     least_bits : int
         Depth that the filters work at, at least; results keep the depth of the frames.
+    files : SideFiles, optional
+        Takes what the filters write into files; None: nobody does.
 
     Attributes
     ----------
@@ -100,7 +102,9 @@ class FilterStep(Holder):
         parameter: str,
         title: str | None = None,
         least_bits: int = 0,
+        files: SideFiles | None = None,
     ) -> None:
+        self._files = files
         self._filters, self._parameter, self._given = tuple(filters), parameter, info.picture
         self._base, self._frame_rate = info.time_base, info.rate
         self._least_bits = least_bits
@@ -122,6 +126,7 @@ class FilterStep(Holder):
             )
             found = self._examined(name)
         self.picture = self._described(found)
+        self.notes += darkened(self._filters, info.picture, self.picture, parameter)
         whole = self._whole(info.picture.format, self.picture.format)
         conversions = examine(whole, self._source(name), parameter).conversions
         self.losses = lost(conversions, info.picture.format, parameter)
@@ -164,32 +169,36 @@ class FilterStep(Holder):
 
     def push(self, frame: Frame | None) -> list[Frame]:
         """Take the next frame (None: there are no more); return the results that are ready."""
+        return list(self.results(frame))
+
+    def results(self, frame: Frame | None) -> Iterator[Frame]:
+        """Yield what `push` returns, made when it is needed; the next frame comes after all."""
         self._home.check()
         if self._graph is None:
             self._start()
         assert self._graph is not None
         if self._first is None and frame is not None:
             self._first = frame.pts
-        out: list[Frame] = []
-        try:
-            ready = self._graph.push(None if frame is None else self._picture(frame, self._form))
-        except av.FFmpegError as error:
-            raise InputError(
-                f"the filters of `{self._parameter}` do not take a frame: {reason(error)}",
-                parameter=self._parameter,
-            ) from error
-        for found, ticks in ready:
-            shown = self._taken(found, ticks)
-            if self._held is not None:
-                out.append(replace(self._held, duration=shown.pts - self._held.pts))
-                self._last = out[-1].duration
-            self._held = shown
+        ready = self._graph.results(None if frame is None else self._picture(frame, self._form))
+        while True:
+            try:
+                found = next(ready, None)
+            except av.FFmpegError as error:
+                raise InputError(
+                    f"the filters of `{self._parameter}` do not take a frame: {reason(error)}",
+                    parameter=self._parameter,
+                ) from error
+            if found is None:
+                break
+            held, self._held = self._held, self._taken(*found)
+            del found  # else it is kept while this waits
+            if held is not None:
+                self._last = self._held.pts - held.pts
+                yield replace(held, duration=self._last)
         if frame is None:
-            if self._held is not None:
-                own = self._held.duration if self.steady else 0
-                out.append(replace(self._held, duration=own or self._last))
-            self._graph, self._held = None, None
-        return out
+            held, self._graph, self._held = self._held, None, None
+            if held is not None:
+                yield replace(held, duration=(held.duration if self.steady else 0) or self._last)
 
     def alpha(self) -> Unchanged | None:
         """Return a step for the alpha channel, which filters leave; None: they may move pixels."""
@@ -256,17 +265,14 @@ class FilterStep(Holder):
         like = np.empty(0, form.dtype)
         planes = tuple(pixels.blank(like, shape, form.bits) for shape in form.shapes)
         source = self._source(_layout(form))
-        graph = FilterGraph(self._filters, source, self._base, parameter=self._parameter)
-        found = graph.push(self._picture(Frame(planes), form)) + graph.push(None)
-        if not found:
+        graph = FilterGraph(silent(self._filters), source, self._base, parameter=self._parameter)
+        given = (self._picture(Frame(planes), form), None)
+        frame = next((made for one in given for made, _ in graph.results(one)), None)
+        if frame is None:
             return picture
-        frame = found[0][0]
-        transfer = int(frame.color_trc)
-        still = transfer == self._given.color_trc
-        return replace(
-            picture, color_primaries=int(frame.color_primaries), color_trc=transfer,
-            light=picture.light if still else Light(),
-        )  # fmt: skip
+        return lit(self._filters, self._given, replace(
+            picture, color_primaries=int(frame.color_primaries), color_trc=int(frame.color_trc),
+        ))  # fmt: skip
 
     def _ending(self, picture: PictureInfo) -> tuple[Filter, ...]:
         """Return the filters that bring results to their pixel format, matrix and range.
@@ -287,8 +293,9 @@ class FilterStep(Holder):
     def _start(self) -> None:
         self._held = self._first = None
         self._last = max(1, round(self.ticks / (self._frame_rate * self.rate * self._base)))
+        chain = (silent if self._files is None else self._files.redirected)(self._chain)
         self._graph = FilterGraph(
-            self._chain, self._source(_layout(self._form)), self._base, self._base / self.ticks,
+            chain, self._source(_layout(self._form)), self._base, self._base / self.ticks,
             self._parameter,
         )  # fmt: skip
 

@@ -327,7 +327,7 @@ def _named(frame: AudioFrame) -> AudioFrame:
 
 def _cut(part: AudioFrame, first: int, keep: int) -> AudioFrame:
     """Return some samples of a frame, all of them finite; itself where it is all of it."""
-    samples = part.to_ndarray()
+    samples: Any = part.to_ndarray()
     wild = not np.abs(samples).max(initial=0) <= _LOUDEST  # true of NaN
     if keep == part.samples and not wild:
         return part

@@ -11,10 +11,11 @@ from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Disposition, Stream
 
-from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES, open_own
+from snellen.video.ffmpeg import TAGS_AS_BYTES, open_own
 from snellen.video.media import StreamInfo
 from snellen.video.passthrough.tags import missing
 from snellen.video.timestamps import fraction
+from snellen.video.unopened import ATTACHED_PICTURE
 
 _UNCHECKED = Disposition.default | ATTACHED_PICTURE
 """Dispositions that depend on all streams together, or are checked elsewhere."""

@@ -21,6 +21,9 @@ _TECHNICAL = {
 _UNCHECKED = {"language", "creation_time", "filename", "mimetype"}
 """Tags of a stream whose loss is reported elsewhere, or for the container."""
 
+UNMOVED = "it cannot be moved to the clip's start"
+"""What is said of a time code that is left out."""
+
 _LANGUAGE_SUFFIX = re.compile(r"-[a-z]{3}$")
 """What FFmpeg appends to Matroska's tags with a language: BPS-eng."""
 
@@ -85,7 +88,7 @@ def lost_time_code(info: MediaInfo) -> tuple[str, ...]:
     tags = {**info.tags, **info.video.tags}
     codes = {key: value for key, value in tags.items() if key.lower() == "timecode"}
     lost = codes.keys() - _with_time_code(codes, info).keys()
-    return tuple(f"time code {codes[k]}: it cannot be moved to the clip's start" for k in lost)
+    return tuple(f"time code {codes[k]}: {UNMOVED}" for k in lost)
 
 
 def missing(expected: Mapping[str, str], got: Mapping[str, str]) -> list[str]:

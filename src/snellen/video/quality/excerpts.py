@@ -142,7 +142,9 @@ def taken(
         many = min(many, max(1, clip.frames - round(early * info.rate)))
     part = replace(clip, start=start, duration=duration, frames=many)
     try:
-        source = Source(info.path, part, info.decoder, looked=True, content=info.content)
+        source = Source(
+            info.path, part, info.decoder, looked=True, content=info.content, given=info.decoded
+        )
     except InputError as error:
         if error.parameter not in ("start", "duration"):
             raise

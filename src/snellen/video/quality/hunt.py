@@ -14,7 +14,6 @@ import av
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import DeviceError, InputError
 from snellen.video.chain import is_steady, rate_of, reach_of
-from snellen.video.clip import Clip
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
@@ -22,13 +21,19 @@ from snellen.video.progress import Meter, Progress
 from snellen.video.quality import plan as places
 from snellen.video.quality.excerpts import Excerpt, bytes_of, taken
 from snellen.video.quality.search import Scale, search
-from snellen.video.quality.trial import FilmClock, encoded, finished_pairs, luma_format, pairs
+from snellen.video.quality.trial import (
+    clock_of,
+    encoded,
+    finished_pairs,
+    identical_pairs,
+    luma_format,
+    pairs,
+)
 from snellen.video.quality.values import Aim, Choice, Pair, Probe, Reached, error, pooled, tolerance
 from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import MAD, Encoding
-from snellen.video.sink.goals import RANGES, aimed, unlimited
-from snellen.video.source.decode import Source
+from snellen.video.sink.goals import aimed, qualities, unlimited
 from snellen.video.step import RateStep, Step
 
 _STORE = 8 << 30
@@ -109,7 +114,7 @@ class Hunt:
         self._kept: dict[Fraction, Excerpt] = {}
         room = _room(self._folder) // bytes_of(plan)
         self._length, self._probed, self._others = places.excerpts(info.frames, room)
-        self._scale = Scale(*RANGES[plan.encoder.codec])
+        self._scale = Scale(*qualities(plan.encoder))
         self._word = "cq" if plan.encoder.codec.endswith("_nvenc") else "crf"
         most = aim.measure.most
         self._most = None if most is None else max(1, most // len(self._probed))
@@ -156,9 +161,11 @@ class Hunt:
         goal = error(target.value, target.metric)
         found = search(self._scale, probe, goal, tolerance(target))
         sign = 1 if target.metric == MAD else -1
+        most = None if found.reached or target.metric == MAD else self._identical(excerpts)
         choice = Choice(
             quality=float(found.quality), expected=target.value + sign * (found.error - goal),
             reached=found.reached, excerpts=len(excerpts), frames=scored, probes=tuple(probes),
+            identical=most,
         )  # fmt: skip
         if self._strict and not choice.reached:
             raise InputError(f"{self._info.name}: strict, but {self._missed(choice)}")
@@ -208,11 +215,17 @@ class Hunt:
         return reached, [line]
 
     def _missed(self, choice: Choice) -> str:
-        target = self._target
-        return (
+        target, most = self._target, choice.identical
+        said = (
             f"`{target.parameter}`={target.value:g} is not reached: {self._word} "
             f"{choice.quality:g}, the best of {self._plan.encoder.codec}, gives {target.name} "
             f"{choice.expected:.2f}, and is taken"
+        )
+        if most is None or most >= target.value:
+            return said
+        return (
+            f"{said}; identical frames have {target.name} {most:.2f} here, since it counts motion, "
+            "and no encoder gives more"
         )
 
     def _excerpt(self, place: Fraction, margins: tuple[int, int]) -> Excerpt | None:
@@ -276,13 +289,22 @@ class Hunt:
         rate = float(8 * size / (frames / plan.rate))
         return Probe(float(quality), pooled(scores, self._target.pool), rate), len(scores)
 
+    def _identical(self, excerpts: list[Excerpt]) -> float:
+        """Return the score of excerpts against themselves."""
+        meter = Meter(sum(map(len, map(self._numbers, excerpts))), self._report, "identical frames")
+        scores: list[float] = []
+        for excerpt in excerpts:
+            found = identical_pairs(excerpt, self._plan, self._numbers(excerpt))
+            scores += self._scores(found, meter)
+        return pooled(scores, self._target.pool)
+
     def _checked(self, file: Path) -> list[float]:
         """Return the scores of the finished film, of all excerpts."""
         first = self._taken(Fraction(0), 1, (0, 0), Meter(1, None))
         if first is None:
             return []
         with closing(first):
-            clock = _clock(file, first.times[0] * self._plan.time_base)
+            clock = clock_of(file, first.times[0] * self._plan.time_base)
         scores: list[float] = []
         for place in sorted((*self._probed, *self._others)):
             excerpt = self._excerpt(place, (int(self._most is None), 0))
@@ -318,14 +340,6 @@ def _room(folder: Path) -> int:
     with suppress(OSError):
         return min(_STORE, shutil.disk_usage(folder).free // _PART)
     return _STORE
-
-
-def _clock(file: Path, first: Fraction) -> FilmClock:
-    """Return the clock of a film whose first frame has a time of the output, in seconds."""
-    with closing(Source(file, Clip(frames=1, interlaced="ignore"), looked=True)) as source:
-        item, info = next(source.items()), source.info
-        assert item.frame is not None
-        return FilmClock(info.zero, info.zero + item.frame.pts * info.time_base - first)
 
 
 def _pool(pool: str) -> str:

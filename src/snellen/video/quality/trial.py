@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +20,7 @@ from snellen.video.progress import Meter
 from snellen.video.quality.excerpts import Excerpt
 from snellen.video.quality.values import Pair
 from snellen.video.sink.encode import Plan, add_video, open_container
+from snellen.video.sink.encoder_files import rehearsed
 from snellen.video.sink.frames import Converter, FrameEncoder
 from snellen.video.source.decode import Source
 
@@ -37,6 +38,14 @@ class FilmClock:
     """Time 0 of the frames that its encoder got."""
 
 
+def clock_of(file: Path, first: Fraction) -> FilmClock:
+    """Return the clock of a film whose first frame has a time of the output, in seconds."""
+    with closing(Source(file, Clip(frames=1, interlaced="ignore"), looked=True)) as source:
+        item, info = next(source.items()), source.info
+        assert item.frame is not None
+        return FilmClock(info.zero, info.zero + item.frame.pts * info.time_base - first)
+
+
 def luma_format(plan: Plan) -> Format:
     """Return the format of luma as the encoder gets it."""
     return Format(plan.format.width, plan.format.height, plan.encoder.bits)
@@ -47,7 +56,7 @@ def encoded(excerpt: Excerpt, plan: Plan, threads: int, meter: Meter) -> tuple[B
     memory = BytesIO()
     out = open_container(memory, _MUXER, plan.time_base)
     try:
-        stream = add_video(out, plan, _SUFFIX, threads)
+        stream = add_video(out, rehearsed(plan), _SUFFIX, threads)
         encoder = FrameEncoder(stream, plan)
         size = 0
         out.start_encoding()
@@ -80,6 +89,14 @@ def pairs(film: BytesIO, excerpt: Excerpt, plan: Plan, numbers: Container[int]) 
         raise OutputError(
             f"{plan.encoder.codec} made {count} frames of an excerpt of {len(excerpt)}"
         )
+
+
+def identical_pairs(excerpt: Excerpt, plan: Plan, numbers: Iterable[int]) -> Iterator[Pair]:
+    """Yield some frames of an excerpt, each with itself."""
+    made = Converter(plan)
+    for number in numbers:
+        luma = _luma(made, excerpt, number)
+        yield luma, luma
 
 
 def finished_pairs(

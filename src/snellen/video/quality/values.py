@@ -73,6 +73,9 @@ class Choice(Brief):
     """Frames of them that were scored, each time."""
     probes: tuple[Probe, ...]
     """In their order."""
+    identical: float | None = None
+    """VMAF of the excerpts against themselves, which no quality exceeds: asked for where the target
+    is not reached; None: it was not."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -11,11 +11,12 @@ from snellen._version import __version__
 from snellen.video import pixels
 from snellen.video.media import MediaInfo
 from snellen.video.quality.hunt import Hunt
-from snellen.video.segments.cuts import hindrance, is_long, planned
+from snellen.video.segments.cuts import hindrance, is_long, planned, too_short
 from snellen.video.segments.deferral import check_deferred
 from snellen.video.segments.film import Film, Segments
 from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.store import Store, discard
+from snellen.video.segments.words import ALONE
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.goals import aimed
 from snellen.video.sink.output import Output
@@ -62,6 +63,7 @@ def begun(
         how.say(f"removed the segments in {how.folder}")
     endless = info.path is None and info.frames is None  # as far as known: nothing is said
     if why is not None and (endless or not long):
+        _say_alone(how, why if long else too_short())
         return None
     part = bool(how.numbers)
     planned_before = part or how.only_join
@@ -71,6 +73,7 @@ def begun(
         if store.plan is None:
             if not long:
                 store.close()
+                _say_alone(how, too_short())
                 return None
             found: Cuts | str
             if why is None:
@@ -80,7 +83,8 @@ def begun(
                 found = why
             if isinstance(found, str):
                 store.close()
-                how.say(f"it is made in one piece, and begins anew if it is interrupted: {found}")
+                piece = "it is made in one piece" if how.workers is None else ALONE
+                how.say(f"{piece}, and begins anew if it is interrupted: {found}")
                 return None
             if hunt is not None:
                 found = replace(found, choice=hunt.choose())
@@ -97,6 +101,12 @@ def begun(
     if choice is not None:
         plan = replace(plan, encoder=aimed(plan.encoder, choice.quality))
     return Film(how, store, info, plan, output)
+
+
+def _say_alone(how: Segments, why: str) -> None:
+    """Say that a film has no segments which several processes would share, if there are such."""
+    if how.workers is not None:
+        how.say(f"{ALONE}: {why}")
 
 
 def made_by(how: Segments, info: MediaInfo, plan: Plan, step: Step | RateStep) -> dict[str, Any]:

@@ -52,6 +52,13 @@ _X265 = ((32, 6), (16, 4), (8, 3), (4, 2))
 """Frames that x265 encodes at once by default, by cores."""
 
 
+def too_short() -> str:
+    """Return why a film is not cut that is not long, as the end of a sentence."""
+    return (
+        f"films are cut that last more than {LONG} s, or are estimated to take more than {WORK} s"
+    )
+
+
 def is_long(info: MediaInfo, plan: Plan, step: Step | RateStep) -> bool:
     """Return whether a film is so long that losing the work would hurt."""
     if info.frames is None:
@@ -70,6 +77,8 @@ def hindrance(info: MediaInfo, plan: Plan, step: Step | RateStep, output: Output
     if reach_of(step) is None:
         return "what becomes of a frame may depend on the whole film"
     clip = info.clip
+    if info.stretch != 1:
+        return "its container has no times"
     if clip.ivtc and clip.start is not None:
         return "cycles of telecine are counted from where decoding begins"
     if clip.frames is not None and (clip.ivtc or clip.deinterlace == "field"):

@@ -99,7 +99,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Wr
         try:
             source = Source(
                 task.source, task.clip, task.decoder, lead=task.lead, looked=True,
-                content=task.looked, cycle=task.cycle,
+                content=task.looked, cycle=task.cycle, given=task.given,
             )  # fmt: skip
         except InputError as error:
             if task.number == 1 or error.parameter not in ("start", "duration"):
@@ -107,9 +107,9 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Wr
             return _empty(task, writer, step, "no frame could be decoded", None)
         with closing(source):
             given = source.info.picture.format
-            if _shape(given) != _shape(task.given):
+            if _shape(given) != _shape(task.given.format):
                 change = (
-                    f"the picture changes from {pixels.describe(task.given)} to "
+                    f"the picture changes from {pixels.describe(task.given.format)} to "
                     f"{pixels.describe(given)}: what follows is left out"
                 )
                 return _empty(task, writer, step, change, source.info.zero)
@@ -127,6 +127,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Wr
         with _named(task), writing(task.file.with_suffix(NOTES)) as file:
             file.write(found)
     clipped, made = take_tally(step)
+    shift = source.info.zero - task.zero
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,
         delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
@@ -135,6 +136,7 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Wr
         lost=report.damage, moved=report.moved,
         variable_rate=report.variable_rate, losses=report.losses,
         transparent=report.transparent, fields_notice=report.fields_notice, ended=part.ended,
+        changes=tuple(replace(one, since=one.since + shift) for one in report.changes),
     )  # fmt: skip
 
 

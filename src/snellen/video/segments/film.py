@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +16,8 @@ import av
 from snellen.errors import InputError, OutputError
 from snellen.video.chain import add_tally
 from snellen.video.ffmpeg import reason
-from snellen.video.media import MediaInfo, SourceReport
-from snellen.video.messages import counted
+from snellen.video.media import Change, MediaInfo, SourceReport
+from snellen.video.messages import clock, counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
 from snellen.video.quality.values import Choice
@@ -27,7 +28,7 @@ from snellen.video.segments.room import Room
 from snellen.video.segments.store import Store
 from snellen.video.segments.tasks import Tasks
 from snellen.video.segments.values import Cut, Record, SegmentTask
-from snellen.video.segments.words import clock, parts, spans
+from snellen.video.segments.words import parts, spans
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
 from snellen.video.step import RateStep, Step
@@ -201,6 +202,7 @@ class Film:
             next((one.fields_notice for one in records if one.fields_notice is not None), None),
             tuple(dict.fromkeys(loss for one in records for loss in one.losses)),
             sum(one.transparent for one in records),
+            _first_changes(records),
         )
         for cut, before, record in zip(self._cuts.cuts[1:], records, records[1:], strict=False):
             if record.frames and before.after not in (None, record.first):
@@ -312,6 +314,15 @@ class Film:
                 if text != short:
                     places.setdefault(text, []).append(clock(self._tasks.begin(cut)))
         return (*found, *(f"{text} ({parts(where)})" for text, where in places.items()))
+
+
+def _first_changes(records: Iterable[Record]) -> tuple[Change, ...]:
+    """Return the changes that segments saw, each where the film has it first."""
+    found: dict[Change, Fraction] = {}
+    for one in (change for record in records for change in record.changes):
+        kind = replace(one, since=Fraction(0))
+        found[kind] = min(one.since, found.get(kind, one.since))
+    return tuple(replace(kind, since=since) for kind, since in found.items())
 
 
 def _follows(record: Record, before: Record) -> bool:

@@ -7,11 +7,17 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from snellen.caches import OTHERS
 from snellen.errors import InputError
 from snellen.video.segments.values import NOTES
 
 MANIFEST, LOCK, PACKETS, RECORD = "manifest.json", ".lock", ".packets", ".record"
 """Names of files, and suffixes of those of a segment."""
+
+
+def make(folder: Path) -> None:
+    """Make the folder, unless it is there, as the user's alone, whatever the umask."""
+    folder.mkdir(0o700, exist_ok=True)
 
 
 def remove(folder: Path) -> None:
@@ -34,6 +40,13 @@ def check_ours(folder: Path) -> None:
             f"{folder} is where segments of the result are kept, but it is no folder of yours",
             parameter="target",
             advice="move it away, or name another output",
+        )
+    if os.name != "nt" and found.st_mode & OTHERS:
+        raise InputError(
+            f"{folder} is where segments of the result are kept, but can be written by other users",
+            parameter="target",
+            advice="make sure that they are yours and take that right away by chmod go-w, or name "
+            "another output",
         )
     for name in sorted(os.listdir(folder)):  # noqa: PTH208
         with suppress(FileNotFoundError):  # another run has just renamed it

@@ -43,9 +43,8 @@ def foreseen(
 ) -> SegmentsPlan:
     """Return how `film.begun` would go about a film; parameters and errors are the same."""
     why = hindrance(info, plan, step, output)
-    endless = info.path is None and info.frames is None
     if why is not None:
-        return SegmentsPlan(why=None if endless or not is_long(info, plan, step) else why)
+        return SegmentsPlan(why=why if is_long(info, plan, step) else None)
     store = Store(how.folder, made_by(how, info, plan, step))
     finished: set[int] = set()
     try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar
 
+from snellen.video.media import Change
 from snellen.video.quality.values import Choice, Probe
 from snellen.video.segments.folder import MANIFEST, is_regular
 from snellen.video.segments.packets import MOST
@@ -26,11 +28,12 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,), "int | None": (int, NoneType), "str": (str,), "str | None": (str, NoneType),
     "bool": (bool,), "Fraction": (Fraction,), "Fraction | None": (Fraction, NoneType),
     "Mark | None": (tuple, NoneType), "tuple[Cut, ...]": (tuple,), "tuple[str, ...]": (tuple,),
-    "float": (float,), "Choice | None": (Choice, NoneType), "tuple[Probe, ...]": (tuple,),
+    "float": (float,), "float | None": (float, NoneType), "Choice | None": (Choice, NoneType),
+    "tuple[Probe, ...]": (tuple,), "tuple[Change, ...]": (tuple,),
 }  # fmt: skip
 """What fields of a manifest may be, by their annotations."""
 _TIMES = frozenset({"first", "begin", "end", "stop", "cycle"})
-_T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe)
+_T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe, Change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,12 @@ def _choice(found: dict[str, Any] | None) -> Choice | None:
 
 def record_of(found: dict[str, Any]) -> Record:
     """Return a record that a manifest has (errors: as of `cuts_of`)."""
-    return _checked(Record(**{key: _value(one) for key, one in found.items()}))
+    values = {key: _value(one) for key, one in found.items() if key != "changes"}
+    changes = tuple(
+        _checked(Change(**{key: _value(value) for key, value in one.items()}))
+        for one in found.get("changes", ())
+    )
+    return _checked(Record(**values, changes=changes))
 
 
 def _checked(value: _T) -> _T:
@@ -135,6 +143,18 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return dict(found)
+
+
+def other_format(folder: Path) -> int | None:
+    """Return the format of a folder's manifest where it is another one than ours; None: it is not.
+
+    What is no manifest at all has none.
+    """
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        format = json.loads(small_file(folder / MANIFEST))["snellen segments"]
+        if type(format) is int and format != VERSION:
+            return format
+    return None
 
 
 def small_file(file: Path) -> bytes:

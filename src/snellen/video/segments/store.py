@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
 from snellen.frames import atomic
+from snellen.frames.existing import BusyError
 from snellen.video.messages import counted
 from snellen.video.segments.differences import differences
 from snellen.video.segments.folder import (
@@ -22,12 +23,14 @@ from snellen.video.segments.folder import (
     PACKETS,
     RECORD,
     check_ours,
+    make,
     remove,
 )
 from snellen.video.segments.manifest import (
     VERSION,
     Cuts,
     cuts_of,
+    other_format,
     plain,
     read_manifest,
     record_of,
@@ -88,8 +91,9 @@ class Store:
         Raises
         ------
         InputError
-            Another run uses it, its segments are of other settings or another input, or it has
-            files that are none of ours; or there is no plan, although another run has written it.
+            Another run uses it, its segments are of other settings, another input or a manifest of
+            another format, it has files that are none of ours, or others can write into it; or
+            there is no plan, although another run has written it.
         """
         if not os.path.lexists(self.folder):
             self._check_planned()
@@ -98,6 +102,7 @@ class Store:
         self._hold()
         found = read_manifest(self.folder)
         if found is None:
+            self._check_format()
             self._check_planned()
             return
         added = self._added(found)
@@ -132,7 +137,7 @@ class Store:
     def begin(self, plan: Cuts) -> None:
         """Write the plan, before any work is done."""
         try:
-            self.folder.mkdir(exist_ok=True)
+            make(self.folder)
         except OSError as error:
             raise OutputError(f"{self.folder} cannot be made: {error.strerror}") from error
         if self._lock is None:
@@ -206,6 +211,19 @@ class Store:
                 f"{self.folder}: there is no plan of segments", advice="write it anew by `plan`"
             )
 
+    def _check_format(self) -> None:
+        """Refuse (InputError) segments that a Snellen with another format of manifests has made."""
+        format = other_format(self.folder)
+        if format is not None and any(self.folder.glob(f"*{PACKETS}")):
+            self.close()
+            raise InputError(
+                f"{self.folder} has segments whose manifest is of format {format}; expected "
+                f"{VERSION}, that of this version of Snellen",
+                parameter="discard_segments",
+                advice="go on by the version that made them, name another output, or remove them "
+                "by `discard_segments`=True",
+            )
+
     def _added(self, found: dict[str, Any]) -> dict[int, Record]:
         """Return the records in files of their own, which runs have added to a manifest's plan."""
         self._plan_id = _id_of(found)
@@ -246,7 +264,7 @@ class Store:
         except BlockingIOError:
             self._lock.close()
             self._lock = None
-            raise InputError(
+            raise BusyError(
                 f"another run is at work in {self.folder}",
                 parameter="target",
                 advice="wait for it, or name another output",

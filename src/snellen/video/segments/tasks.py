@@ -68,7 +68,7 @@ class Tasks:
             begin=_scaled(self._ticks(cut.begin), ticks), end=_scaled(end, ticks),
             until=end if after == cut.end else None, watched=self._ticks(after),
             stop=stop, expected=None if before is None else before.after,
-            given=info.picture.format, plan=self._plan,
+            given=info.decoded, plan=self._plan,
             muxer=self._output.muxer, suffix=self._output.suffix, threads=self._cuts.threads,
             file=self._file(cut.number), output=self._output.name,
         )  # fmt: skip

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from snellen.frames.frame import Format
 from snellen.video.clip import Clip
-from snellen.video.media import Content
+from snellen.video.media import Change, Content, PictureInfo
 from snellen.video.sink.encode import Plan
 
 NOTES = ".notes"
@@ -72,8 +71,8 @@ class SegmentTask:
     """Seconds of the container's clock where the clip ends; None: with the input."""
     expected: Mark | None
     """First decoded frame, as the segment before saw it; None: unknown."""
-    given: Format
-    """Of the decoded frames."""
+    given: PictureInfo
+    """Of the film's first frame, as it was decoded."""
     plan: Plan
     """Of the video stream."""
     muxer: str
@@ -119,7 +118,8 @@ class Record:
     losses: tuple[str, ...] = ()
     transparent: int = 0
     fields_notice: str | None = None
-    """As of `SourceReport`."""
+    changes: tuple[Change, ...] = ()
+    """As of `SourceReport`; times are those of the film's output."""
     ended: Fraction | None = None
     """Seconds of the container's clock where the film ends for good, since its pictures change;
     None: they do not."""

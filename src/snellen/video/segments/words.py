@@ -1,12 +1,14 @@
-"""Times, parts and numbers of segments, as messages have them."""
+"""Parts and numbers of segments, as messages have them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 
 _NAMED = 3
 """Parts of a film that are named where several are damaged alike."""
+
+ALONE = "it is made in one piece, by one process of this machine"
+"""Of a film that is not cut, so that there is nothing which workers would share."""
 
 
 def parts(begins: list[str]) -> str:
@@ -28,10 +30,3 @@ def spans(numbers: Iterable[int]) -> str:
         else:
             found.append([number])
     return ", ".join(":".join(map(str, one)) for one in found)
-
-
-def clock(seconds: Fraction) -> str:
-    """Return a time as hours, minutes and seconds."""
-    minutes, rest = divmod(float(seconds), 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours}:{minutes:02d}:{rest:06.3f}".removesuffix(".000")

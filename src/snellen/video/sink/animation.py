@@ -17,10 +17,12 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.process import Home
+from snellen.video.animations import set_end
 from snellen.video.media import Item, MediaInfo
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import ANIMATIONS
 from snellen.video.sink.pictures import matrix_of, rgb
+from snellen.video.sink.repetitions import loop
 
 _TICKS = {"gif": Fraction(1, 100), "webp": Fraction(1, 1000)}
 """Seconds of a tick of each format's times."""
@@ -29,8 +31,12 @@ _MOST = {".gif": 65535, ".webp": 16383}
 """Most pixels a side."""
 _QUALITY = 90
 _LOSSLESS = 100
+_RATIOS = 64, 15, 255
+"""GIF states a sample aspect ratio of (n + 15) / 64, for n of 1 to 255."""
 _FASTEST = 50
 """Frames a second of GIF: players show those that state less than 2/100 s for 1/10 s."""
+_LONGEST = 65535
+"""Most ticks of a picture of a GIF: one that lasts longer is written again."""
 
 
 def losses(info: MediaInfo, suffix: str, quality: int | None) -> tuple[str, ...]:
@@ -39,10 +45,20 @@ def losses(info: MediaInfo, suffix: str, quality: int | None) -> tuple[str, ...]
         found = [".gif holds 256 colours a picture: others are dithered"]
         if info.rate > _FASTEST:
             found.append(f".gif holds at most {_FASTEST} frames a second: players slow down")
+        ratio = info.picture.sample_aspect_ratio or Fraction(1)
+        if _held(ratio) != ratio:
+            found.append(f"sample aspect ratio {ratio}: .gif states {_held(ratio)}")
         return tuple(found)
     if info.picture.format.subsampling in (None, (1, 1)) or quality == _LOSSLESS:
         return ()
     return (".webp halves the chroma (4:2:0); `quality`=100 is without loss",)
+
+
+def _held(ratio: Fraction) -> Fraction:
+    """Return the sample aspect ratio that GIF states for this one, as FFmpeg rounds it."""
+    parts, least, most = _RATIOS
+    stated = int(ratio * parts) - least
+    return Fraction(stated + least, parts) if 0 < stated <= most else Fraction(1)
 
 
 class AnimationSink:
@@ -78,7 +94,8 @@ class AnimationSink:
     ) -> None:
         self._home = Home("this output")
         self._plan, self._matrix = plan, matrix_of(info.picture)
-        kind = ANIMATIONS[suffix]
+        self._file, self._kind = file, ANIMATIONS[suffix]
+        kind = self._kind
         width, height = plan.format.width, plan.format.height
         if max(width, height) > _MOST[suffix]:
             raise InputError(f"{suffix} holds at most {_MOST[suffix]} pixels a side")
@@ -89,10 +106,10 @@ class AnimationSink:
             options = {"lossless": "1"} if lossless else {"quality": str(quality or _QUALITY)}
         self._tick = _TICKS[kind]
         self._palette = _Palette(width, height) if kind == "gif" else None
-        self._last = -1
+        self._last, self._end = -1, 0  # ticks where the last picture begins and ends
         self.written = 0
         self._out: OutputContainer = av.open(
-            str(file), "w", format=kind, container_options={"loop": "0"}
+            str(file), "w", format=kind, container_options={"loop": loop(info.plays, kind)}
         )
         try:
             rate = plan.rate.limit_denominator(1_000_000)
@@ -100,6 +117,9 @@ class AnimationSink:
             self._stream = cast("VideoStream", stream)
             self._stream.width, self._stream.height = width, height
             self._stream.pix_fmt = layout
+            ratio = info.picture.sample_aspect_ratio
+            if kind == "gif" and ratio is not None and _held(ratio) != 1:
+                self._stream.codec_context.sample_aspect_ratio = ratio
             self._stream.time_base = self._stream.codec_context.time_base = self._tick
             self._out.start_encoding()
         except BaseException:
@@ -115,20 +135,23 @@ class AnimationSink:
             samples = np.repeat(samples[..., None], 3, 2)
         if samples.dtype == np.uint16:
             samples = ((samples.astype(np.uint32) + 128) // 257).astype(np.uint8)
-        time = round(item.frame.pts * self._plan.time_base / self._tick)
-        self._last = time = max(time, self._last + 1)
-        for picture in self._pictures(samples):
-            picture.pts, picture.time_base = time, self._tick
-            picture.duration = max(
-                1, round(item.frame.duration * self._plan.time_base / self._tick)
-            )
-            self._out.mux(self._stream.encode(picture))
+        ticks = self._plan.time_base / self._tick
+        time = max(round(item.frame.pts * ticks), self._last + 1)
+        self._end = max(round((item.frame.pts + item.frame.duration) * ticks), time + 1)
+        longest = _LONGEST if self._kind == "gif" else self._end - time
+        for start in range(time, self._end, longest):
+            self._last = start
+            for picture in self._pictures(samples):
+                picture.pts, picture.time_base = start, self._tick
+                self._out.mux(self._stream.encode(picture))
         self.written += 1
 
     def finish(self) -> None:
         """Write what the encoder still holds, and close the file."""
         self._out.mux(self._stream.encode(None))
         self._out.close()
+        with self._file.open("r+b") as file:
+            set_end(file, self._kind, self._end)
 
     def abandon(self) -> None:
         """Close the file; its contents are incomplete."""

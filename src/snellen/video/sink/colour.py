@@ -7,6 +7,7 @@ from dataclasses import replace
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.ffmpeg import UNSPECIFIED
+from snellen.video.hdr import HDR_TRANSFERS, Light
 from snellen.video.media import PictureInfo
 
 COLOURS = {
@@ -23,8 +24,6 @@ _NAMES = {
     "bt601-525": "BT.601 with the primaries of 525 lines",
     _BT601: "BT.601 with the primaries of BT.709",
 }  # fmt: skip
-_HDR = (16, 18)
-"""PQ and HLG, which are transfers of BT.2020 too."""
 _HD_WIDTH, _SD_HEIGHT = 1280, 576
 _LINES = {576: "bt601-625", 480: "bt601-525", 486: "bt601-525"}
 
@@ -78,9 +77,12 @@ def stated(
             "`colour` overrides it"
         )
     matrix, primaries, transfer = COLOURS[colour]
-    if colour == "bt2020" and picture.color_trc in _HDR:
+    if colour == "bt2020" and picture.color_trc in HDR_TRANSFERS:  # which it has, too
         transfer = picture.color_trc
     tagged = replace(picture, colorspace=matrix, color_primaries=primaries, color_trc=transfer)
+    if picture.light and transfer not in (*HDR_TRANSFERS, picture.color_trc):
+        said = "`colour` states no HDR: the HDR10 light levels of the input are left out"
+        return replace(tagged, light=Light()), said
     return tagged, None
 
 

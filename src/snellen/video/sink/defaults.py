@@ -16,6 +16,8 @@ _OPEN = ("av1", "vp9")
 """Codecs of sources whose players play AV1."""
 _WITH_ALPHA = ("vp8", "vp9")
 """Codecs of sources whose transparent pictures VP9 holds, too."""
+_DEEP_ALPHA = {"matroska": "ffv1", "mov": "prores_ks"}
+"""Encoders of transparent pictures above 8 bits, which HEVC as it is built does not hold."""
 _STREAMED = ("libx264", "libx265")
 """Encoders for transport streams, which hold anything, but as data that nobody reads."""
 _SMALLEST = 96
@@ -30,11 +32,12 @@ def default_codec(
     result: Format,
     preset: str | None = None,
     alpha: bool = False,
+    rated: bool = False,
 ) -> str:
     """Return the encoder for such pictures, among those that the container takes.
 
     Of 10 bits or HDR it is HEVC, since hardly any player takes deep H.264; of AV1 and VP9, where
-    nothing is lost, AV1; else H.264.
+    nothing is lost, AV1; else H.264. Transparent pictures decide otherwise.
 
     Parameters
     ----------
@@ -51,7 +54,10 @@ def default_codec(
     preset : str, optional
         The user's. AV1's are numbers: a name means one of the other encoders.
     alpha : bool
-        Whether the pictures are transparent: then it is VP9 of VP9 and for WebM.
+        Whether the pictures are transparent: then it is VP9 of VP9 and for WebM, and above 8 bits
+        FFV1 in Matroska and ProRes in mov.
+    rated : bool
+        Whether the user sets a quality or a rate, which these two do not take.
     """
     wanted = ["libx264"]
     large = min(result.width, result.height) >= _SMALLEST
@@ -64,6 +70,8 @@ def default_codec(
     wanted += last if result.subsampling == (1, 1) and bits <= 10 else reversed(last)
     if alpha and bits == 8 and (muxer == "webm" or source in _WITH_ALPHA):
         wanted = [last[1], *wanted]
+    if alpha and bits > 8 and not rated and muxer in _DEEP_ALPHA:
+        return _DEEP_ALPHA[muxer]
     return next((codec for codec in wanted if holds(muxer, codec)), wanted[0])
 
 

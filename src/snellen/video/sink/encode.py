@@ -23,8 +23,12 @@ from snellen.frames.frame import Format
 from snellen.video import logs, pixels
 from snellen.video.ffmpeg import TAGS_AS_BYTES, reason
 from snellen.video.media import PictureInfo
+from snellen.video.sink import aspect
+from snellen.video.sink.encoders import formats
 from snellen.video.sink.encoding import Encoder
+from snellen.video.sink.numbers import AV1_PARAMS, added
 from snellen.video.sink.output import CompleteWriter
+from snellen.video.sink.repetitions import loop
 
 _FINEST = 1_000_000
 """Ticks a second up to which mp4's movie time scale follows the video's time base."""
@@ -53,11 +57,16 @@ class Plan:
 
 
 def open_container(
-    file: Path | BinaryIO, muxer: str, time_base: Fraction, suffix: str = ""
+    file: Path | BinaryIO,
+    muxer: str,
+    time_base: Fraction,
+    suffix: str = "",
+    plays: int | None = None,
 ) -> OutputContainer:
     """Open an output container of FFmpeg's type `muxer` for video with that time base.
 
-    `suffix`: that of the output's name, which distinguishes Blu-ray's transport streams.
+    `suffix`: that of the output's name, which distinguishes Blu-ray's transport streams. `plays`:
+    as of `MediaInfo`.
     """
     target: Any = str(file) if isinstance(file, Path) else file
     options = {}
@@ -68,6 +77,8 @@ def open_container(
     elif muxer in ("mp4", "mov") and time_base.denominator <= _FINEST:
         # Delays of a stream are written in this unit; the default rounds them to 1 ms.
         options["movie_timescale"] = str(max(1000, time_base.denominator))
+    elif muxer == "avif":
+        options["loop"] = loop(plays, muxer)
     elif muxer == "mpegts":
         options["mpegts_m2ts_mode"] = str(int(suffix == ".m2ts"))
     elif muxer in ("matroska", "webm"):
@@ -84,7 +95,6 @@ _X265 = "x265-params"
 _SAFE_WIDTH = 64
 """Pixels. The vector code of x265's cutree writes beyond its memory for pictures 33 to 48 pixels
 wide, and the process aborts. For narrow ones cutree, which distributes bits over time, is off."""
-_SVT = "svtav1-params"
 _SVT_RATE = 240
 """Most frames a second."""
 _SAFE_SIDE = 64
@@ -121,9 +131,9 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     rate = plan.rate.limit_denominator(1_000_000)
     options = dict(encoder.options)
     if encoder.codec == "libx265" and plan.format.width < _SAFE_WIDTH:
-        _add(options, _X265, "cutree=0")
+        options = added(options, {_X265: "cutree=0"})
     if encoder.codec == "libsvtav1" and min(plan.format.width, plan.format.height) < _SAFE_SIDE:
-        _add(options, _SVT, "lp=1")
+        options = added(options, {AV1_PARAMS: "lp=1"})
     try:
         stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=options)  # type: ignore[assignment]
     except ValueError:
@@ -144,15 +154,11 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
         context.codec_tag = "hvc1"  # the only tag that Apple's players take
     context.thread_type = "AUTO"  # slices alone would cost libx264 quality
     context.thread_count = threads or chosen() or 0
-    stream.metadata.update(plan.tags)
+    room = aspect.in_track(out.format.name, picture.sample_aspect_ratio)
+    stream.metadata.update(aspect.with_room(plan.tags) if room else plan.tags)
     stream.disposition = plan.disposition
     _open_encoder(stream, plan)
     return stream
-
-
-def _add(options: dict[str, str], key: str, setting: str) -> None:
-    """Add a setting to an option that holds several."""
-    options[key] = ":".join([*([options[key]] if key in options else []), setting])
 
 
 def be_ordinary() -> None:
@@ -190,16 +196,10 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
     if failed is not None:
         if isinstance(failed, MemoryError):
             raise failed
-        advice = None
-        if odd:
-            advice = (
-                "take an even width and height, or 4:4:4 (e.g. `pix_fmt`=yuv444p), or another "
-                "`codec` (ffv1)"
-            )
         raise InputError(
             f"{encoder.codec} does not open for {pixels.describe(format)} as {encoder.pixels.name} "
             f"({'; '.join(texts) or reason(failed)})",
-            advice=advice,
+            advice=_advice(encoder, odd),
         )
     unknown = [key for key in stream.codec_context.options if key in encoder.options]
     if unknown:
@@ -208,6 +208,15 @@ def _open_encoder(stream: VideoStream, plan: Plan) -> None:
     wrong = [text for text in texts if "arsing option" in text or "nknown option" in text]
     if wrong:
         raise InputError(f"{encoder.codec}: {'; '.join(wrong)}")
+
+
+def _advice(encoder: Encoder, odd: bool) -> str:
+    """Return what helps where an encoder does not open for pictures, of an odd size or not."""
+    if not odd:
+        return "choose another `codec` or `pix_fmt`"
+    full = pixels.planar(encoder.bits, (0, 0))
+    other = f", or 4:4:4 (`pix_fmt`={full})" if full in formats(encoder.codec) else ""
+    return f"take an even width and height{other}, or another `codec` (ffv1 in .mkv)"
 
 
 def set_decoding_times(packets: list[Packet[Any]], step: Fraction) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-import av
 from av.codec import Codec
 from av.codec.codec import UnknownCodecError
 
@@ -15,7 +14,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
 from snellen.video.media import PictureInfo
-from snellen.video.sink import goals, nvenc, qsv
+from snellen.video.sink import goals, numbers, nvenc, qsv
 from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
 
@@ -31,14 +30,11 @@ _Y4M = tuple(
 """Pixel formats that FFmpeg's y4m muxer writes; above 8 bits only with strict=-1."""
 
 _PRESETS = {"libx264": "medium", "libx265": "medium", "libsvtav1": "6"}
-_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, **nvenc.QUALITY,
-            **qsv.QUALITY}  # fmt: skip
+_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, "libvpx": 10,
+            **nvenc.QUALITY, **qsv.QUALITY}  # fmt: skip
 """Constant quality nearly without visible loss: a result may become a new master."""
-_WORST = {"libx264": 51, "libx265": 51}
-"""The greatest of these numbers, where it is less than 63: x264 takes any, as the greatest."""
-
-_ALPHA = {"libvpx-vp9": ("yuva420p",)}
-"""Formats with alpha that an encoder really takes, where they are not those that it offers."""
+_ALPHA: dict[str, tuple[str, ...]] = {"libvpx-vp9": ("yuva420p",), "libx265": ()}
+"""Formats with alpha that an encoder takes, where it offers others: x265 is built without them."""
 
 _RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
 """Options that control quality or size, with which our default quality would conflict."""
@@ -109,12 +105,12 @@ def choose(
     else:
         codec = encoding.codec or default_codec(
             picture, depth, source, muxer, result or picture.format, encoding.preset,
-            alpha and not picture.opaque,
+            alpha and not picture.opaque and (requested is None or requested.alpha),
+            encoding.has_rate or bool(encoding.options),
         )  # fmt: skip
     offered = _Y4M if raw else formats(codec)
     if requested is None:
-        clear = _ALPHA.get(codec, offered)
-        chosen = (best(clear, picture.format, alpha=True) if alpha else None) or best(
+        chosen = (best(offered, picture.format, alpha=True) if alpha else None) or best(
             offered, picture.format
         )
         if chosen is None:
@@ -190,7 +186,9 @@ def formats(codec: str) -> tuple[str, ...]:
             f"got `codec`={codec}, which encodes {found.type}; expected a video encoder",
             parameter="codec",
         )
-    return tuple(form.name for form in found.video_formats or ())
+    names = [form.name for form in found.video_formats or ()]
+    clear = _ALPHA.get(codec, names)
+    return tuple(name for name in names if name in clear or not name.startswith("yuva"))
 
 
 def best(
@@ -257,30 +255,29 @@ def _options(
 ) -> dict[str, str]:
     """Return the encoder's options; those of the user come last and override ours."""
     options: dict[str, str] = {}
-    _check(codec, encoding)
-    known = _private(codec)
+    _check(codec, encoding, layout.bits)
+    known = numbers.option_types(codec)
     preset = encoding.preset or _PRESETS.get(codec)
     crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
     if encoding.target is not None:
         crf = None  # `goals.aimed` gives it
-    quality = "cq" if codec in nvenc.ON_CPU else "crf"
-    if codec in qsv.ON_CPU:
-        quality, known = "global_quality", known | {"global_quality"}  # an option of any encoder
-    for key, value, requested in (
-        ("preset", preset, encoding.preset),
-        (quality, crf, encoding.crf),
+    quality = numbers.quality_option(codec)
+    for key, name, value, requested in (
+        ("preset", "preset", preset, encoding.preset),
+        (quality, "crf", crf, encoding.crf),
     ):
         if value is None or (requested is None and _replaced(key, encoding.options)):
             continue
         if key not in known:
             raise InputError(
                 f"{codec} has no option {key}",
-                parameter=key,
-                advice=f"leave `{key}` out, or give another of its `encoder_options`",
+                parameter=name,
+                advice=f"leave `{name}` out, or give another of its `encoder_options`",
             )
-        options[key] = f"{value:g}" if isinstance(value, float) else str(value)
-    if "cq" in options:
-        options["rc"] = "vbr"  # without it, cq would limit a bit rate
+        if isinstance(value, str):
+            options[key] = value
+        else:
+            options |= numbers.quality(codec, value, encoding.options)
     own = dict(light)
     if codec == "libx265":
         own = {"log-level": "error", **own}  # it logs on standard error
@@ -291,31 +288,23 @@ def _options(
         location = location or "left"  # y4m would state centre where nothing is known
     if location and layout.subsampling not in (None, (0, 0)):
         options["chroma_sample_location"] = location
-    if layout.alpha and codec == "libvpx-vp9":
+    if layout.alpha and codec in ("libvpx", "libvpx-vp9"):
         options["auto-alt-ref"] = "0"  # frames that are not shown would part the two streams
     options |= goals.limited(codec, encoding.max_bitrate)
-    options.update(encoding.options)
     if own:
-        key = _PARAMS[codec]
-        # The user's parameters come last: of two values the encoder takes the later.
-        options[key] = ":".join(
-            [f"{k}={v}" for k, v in own.items()] + ([options[key]] if key in options else [])
-        )
-    return options
+        mine = {_PARAMS[codec]: ":".join(f"{key}={value}" for key, value in own.items())}
+        options = numbers.added(options, mine)
+    return numbers.added(options, encoding.options)  # the user's parameters come last
 
 
-def _check(codec: str, encoding: Encoding) -> None:
-    """Refuse options that follow from the input, and values that x264 and x265 would reject."""
+def _check(codec: str, encoding: Encoding, bits: int) -> None:
+    """Refuse options that follow from the input, and values that encoders reject or change."""
     goals.check(codec, encoding)
     if codec in nvenc.ON_CPU:
         nvenc.check(codec, encoding)
     if codec in qsv.ON_CPU:
         qsv.check(codec, encoding)
-    most = _WORST.get(codec)
-    if most is not None and encoding.crf is not None and encoding.crf > most:
-        raise InputError(
-            f"got `crf`={encoding.crf:g}; {codec} expects 0 to {most}", parameter="crf"
-        )
+    numbers.check(codec, encoding.crf, encoding.preset, encoding.options, bits)
     for key, value in {"preset": encoding.preset, **encoding.options}.items():
         if key in _DERIVED:
             raise InputError(
@@ -339,9 +328,3 @@ def _check(codec: str, encoding: Encoding) -> None:
 def _replaced(key: str, options: Mapping[str, str]) -> bool:
     """Whether the user's options set `key` themselves, or control the rate in another way."""
     return key in options or (key != "preset" and not _RATES.isdisjoint(options))
-
-
-@lru_cache(maxsize=16)
-def _private(codec: str) -> frozenset[str]:
-    context = av.CodecContext.create(codec, "w")
-    return frozenset(option.name for option in context.supported_options.private)

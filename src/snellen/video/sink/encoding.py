@@ -16,6 +16,13 @@ if TYPE_CHECKING:  # it would import PyAV, which pictures do without
 
 COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
 
+ENCODERS = {
+    "h264": "libx264", "hevc": "libx265", "av1": "libsvtav1", "vp9": "libvpx-vp9", "vp8": "libvpx",
+    "prores": "prores_ks", "dirac": "vc2", "webp": "libwebp_anim",
+}  # fmt: skip
+"""The encoder that the name of a codec stands for, as for FFmpeg; but of ProRes the one that makes
+all of its kinds."""
+
 _FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
 """Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
 
@@ -61,10 +68,11 @@ class Encoding(Brief):
     """How to encode; None: our choice."""
 
     codec: str | None = None
-    """FFmpeg's name of an encoder; None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9
-    libsvtav1, of transparent films in .webm libvpx-vp9, as far as the container takes it. Where
-    one of NVIDIA's does not work (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same
-    codec."""
+    """FFmpeg's name of an encoder, or that of a codec, which becomes its encoder (`ENCODERS`);
+    None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9 libsvtav1, of transparent films in
+    .webm libvpx-vp9 and, above 8 bit, ffv1 in .mkv and prores_ks in .mov, as far as the container
+    takes it. Where one of NVIDIA's does not work
+    (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same codec."""
     preset: str | None = None
     """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
     crf: float | None = None
@@ -95,6 +103,7 @@ class Encoding(Brief):
         for name in ("codec", "preset", "pix_fmt"):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), "text or None")
+        object.__setattr__(self, "codec", ENCODERS.get(self.codec or "", self.codec))
         choice("colour", self.colour, COLOURS)
         if self.crf is not None:
             quality = real(self.crf)
@@ -117,6 +126,12 @@ class Encoding(Brief):
             if value is not None:
                 return Target(metric, float(value), self.target_pool or POOLS[metric][0])
         return None
+
+    @property
+    def has_rate(self) -> bool:
+        """Whether a quality, a rate or a preset is given, which encoders without loss lack."""
+        given = (self.crf, self.preset, self.target_mad, self.target_vmaf, self.max_bitrate)
+        return any(value is not None for value in given)
 
     def _check_target(self) -> None:
         given = {MAD: self.target_mad, VMAF: self.target_vmaf}

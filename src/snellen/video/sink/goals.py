@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from snellen.errors import InputError
+from snellen.video.sink import numbers
 from snellen.video.sink.encoding import Encoder, Encoding
 
 RANGES: Mapping[str, tuple[float, float, float, float]] = {
     "libx264": (1, 51, 0.25, 22), "libx265": (0, 51, 0.25, 24),
-    "libsvtav1": (1, 63, 1, 30), "libvpx-vp9": (0, 63, 1, 30),
+    "libsvtav1": (1, 63, 0.25, 30), "libvpx-vp9": (0, 63, 1, 30),
     "h264_nvenc": (1, 51, 0.25, 24), "hevc_nvenc": (1, 51, 0.25, 26),
     "av1_nvenc": (1, 63, 0.25, 32),
 }  # fmt: skip
@@ -124,11 +125,15 @@ def tried(encoder: Encoder, encoding: Encoding | None) -> tuple[Encoder, str | N
     return aimed(encoder, quality), text
 
 
+def qualities(encoder: Encoder) -> tuple[float, float, float, float]:
+    """Return those of `RANGES` that an encoder has with its options."""
+    best, worst, step, start = RANGES[encoder.codec]
+    if numbers.fastest(encoder.codec, encoder.options.get("preset")):
+        best = numbers.SOUND
+    return best, worst, step, start
+
+
 def aimed(encoder: Encoder, quality: float) -> Encoder:
     """Return an encoder with a constant quality."""
-    if encoder.codec.endswith("_nvenc"):
-        # Without rc=vbr, cq would limit a bit rate.
-        own = {"cq": f"{quality:g}", "rc": "vbr"}
-    else:
-        own = {"crf": f"{quality:g}"}
-    return replace(encoder, options={**encoder.options, **own})
+    own = numbers.quality(encoder.codec, quality, encoder.options)
+    return replace(encoder, options=numbers.added(encoder.options, own))

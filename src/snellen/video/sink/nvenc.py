@@ -6,14 +6,17 @@ Without NVENC the probe fails and the CPU encodes.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import av
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
+from snellen.gpu import driver
 from snellen.video import logs, pixels
 from snellen.video.ffmpeg import reason
 from snellen.video.sink.encoding import Encoder, Encoding
@@ -24,6 +27,9 @@ ON_CPU = {"h264_nvenc": "libx264", "hevc_nvenc": "libx265", "av1_nvenc": "libsvt
 QUALITY = {"h264_nvenc": 16, "hevc_nvenc": 16, "av1_nvenc": 18}
 """Default constant quality: the values of the encoders in `ON_CPU`."""
 
+_DEVICES = Path("/dev/dri")
+"""Where Linux has the devices of Intel's encoders."""
+
 _WORST = {"h264_nvenc": 51, "hevc_nvenc": 51, "av1_nvenc": 63}
 """Greatest constant quality, which is the worst."""
 
@@ -33,7 +39,7 @@ _PRESETS = ("p1", "p2", "p3", "p4", "p5", "p6", "p7")
 _SIMILAR = {
     "libx264": ("superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
     "libx265": ("superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
-    "libsvtav1": ("12", "11", "10", "8", "6", "5", "4"),
+    "libsvtav1": ("11", "10", "9", "8", "6", "5", "4"),
 }
 """Presets that replace p1 … p7 on the CPU: similar positions in its encoder's own range of presets,
 not similar speeds."""
@@ -90,7 +96,19 @@ def probe(codec: str, pixel_format: str, format: Format) -> str | None:
         except (av.FFmpegError, OSError, ValueError) as error:
             failed = error
     texts = dict.fromkeys(text.strip() for _, name, text in messages if name == codec)
-    return "; ".join(texts) or reason(failed)
+    why = "; ".join(texts)
+    if _has_device(codec):
+        return why or reason(failed)
+    return f"no such device: {why}" if why else "no such device"
+
+
+def _has_device(codec: str) -> bool:
+    """Return whether there may be a device for an encoder: an NVIDIA GPU, or one of Intel's."""
+    if codec.endswith("_nvenc"):
+        return driver.count() > 0
+    if codec.endswith("_qsv") and sys.platform == "linux":
+        return any(_DEVICES.glob("renderD*"))
+    return True
 
 
 def replacement(

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.frames.atomic import check_target, protected, replacing
+from snellen.frames.kinds import unsuitable
 from snellen.frames.numbering import is_pattern, there
 from snellen.frames.protection import check_stream
 from snellen.frames.still_formats import WRITTEN
@@ -69,6 +70,8 @@ class Output:
             return
         muxers = {**MUXERS, **ANIMATIONS}
         if self.suffix not in muxers:
+            if isinstance(source, Path) and (neither := unsuitable(source, "a video or an image")):
+                raise neither
             raise InputError(
                 f"{target}: got {target.suffix or 'no suffix'} for a video; expected one of "
                 f"{', '.join(muxers)}, or a pattern of pictures such as film-%05d.png",

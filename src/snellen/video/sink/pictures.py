@@ -78,8 +78,10 @@ def losses(info: MediaInfo, suffix: str) -> tuple[str, ...]:
         lost.append(f"tags that {suffix} cannot hold: {', '.join(tags)}")
     if picture.display_matrix is not None:
         lost.append(f"rotation or flip of the picture: {suffix} cannot hold it")
-    if picture.sample_aspect_ratio not in (None, 1):
-        lost.append(f"sample aspect ratio {picture.sample_aspect_ratio}: {suffix} cannot hold it")
+    if picture.sample_aspect_ratio not in (None, 1) and suffix != ".gif":
+        lost.append(
+            f"sample aspect ratio {picture.sample_aspect_ratio}: it is not written into {suffix}"
+        )
     if picture.color_trc in (16, 18):
         lost.append(f"HDR: {suffix} does not state the transfer of its samples, which stay so")
     return tuple(lost)

@@ -15,7 +15,7 @@ from av.video.reformatter import ColorPrimaries, Colorspace, ColorTrc
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
-from snellen.video import hdr, pixels
+from snellen.video import pixels
 from snellen.video.ffmpeg import (
     FULL_RANGE,
     UNSPECIFIED,
@@ -25,6 +25,8 @@ from snellen.video.ffmpeg import (
 )
 from snellen.video.media import MediaInfo
 from snellen.video.passthrough.tags import chapters, container_tags, missing
+from snellen.video.side_data import display_matrix, side_data
+from snellen.video.sink.aspect import AspectWriter
 from snellen.video.sink.encode import (
     Plan,
     add_video,
@@ -34,7 +36,11 @@ from snellen.video.sink.encode import (
     set_colour,
     set_decoding_times,
 )
+from snellen.video.sink.encoder_files import rehearsed
 from snellen.video.timestamps import fraction
+
+_READ = Fraction(1, 255)
+"""FFmpeg rounds a ratio that it reads to terms up to 255, by at most so much of it."""
 
 
 def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ...]:
@@ -59,11 +65,12 @@ def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ..
     """
     taken = plan.encoder.pixels
     format = replace(plan.format, bits=taken.bits, subsampling=taken.subsampling)
-    plan = replace(plan, format=format)
+    plan = rehearsed(replace(plan, format=format))
     tags = container_tags(info)
     marks = chapters(info, None)
     file = BytesIO()
-    out = open_container(file, muxer, plan.time_base, suffix)
+    header = AspectWriter(file, muxer, plan.format, plan.picture.sample_aspect_ratio)
+    out = open_container(header.target, muxer, plan.time_base, suffix)
     try:
         stream = add_video(out, plan, suffix, threads=1)  # for one frame, more only take memory
         out.metadata.update(tags)
@@ -76,6 +83,7 @@ def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ..
             packet.time_base = plan.time_base
         out.mux(packets)
         out.close()
+        header.finish()
     except (av.FFmpegError, OSError) as error:
         raise InputError(
             f"{suffix} does not take video of {plan.encoder.codec} ({reason(error)}): "
@@ -117,10 +125,12 @@ def _losses(
     frame = next(back.decode(stream))
     losses = _colour_losses(frame, stream, plan, suffix)
     matrix = picture.display_matrix
-    if matrix is not None and not _same_rotation(matrix, hdr.display_matrix(frame)):
+    if matrix is not None and not _same_rotation(matrix, display_matrix(side_data(frame))):
         losses.append(f"rotation or flip of the picture: {suffix} cannot hold it")
-    if (fraction(stream.sample_aspect_ratio) or 1) != (picture.sample_aspect_ratio or 1):
-        losses.append(f"sample aspect ratio {picture.sample_aspect_ratio}: {suffix} cannot hold it")
+    ratio = picture.sample_aspect_ratio or Fraction(1)
+    got_ratio = fraction(stream.sample_aspect_ratio) or Fraction(1)
+    if abs(got_ratio / ratio - 1) > _READ and suffix != ".avif":  # which has none for one frame
+        losses.append(f"sample aspect ratio {ratio}: {plan.encoder.codec} in {suffix} loses it")
     if plan.format.subsampling not in (None, (0, 0)) and picture.chroma_location is not None:
         got = chroma_location(back, stream) or "left"
         if got != picture.chroma_location:

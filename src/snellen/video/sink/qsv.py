@@ -27,7 +27,7 @@ _WORST = 51
 
 _PRESETS = ("veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow")
 """From the fastest to the best: names of x264's and x265's, too."""
-_SVT = ("12", "11", "10", "8", "6", "5", "4")
+_SVT = ("11", "10", "9", "8", "6", "5", "4")
 """Presets of libsvtav1 that replace them: similar positions in its own range."""
 
 

@@ -15,6 +15,7 @@ from snellen.process import Home
 from snellen.video.media import Item, MediaInfo
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import chapters, container_tags
+from snellen.video.sink.aspect import AspectWriter
 from snellen.video.sink.encode import Plan, add_video, open_container
 from snellen.video.sink.frames import FrameEncoder
 
@@ -66,8 +67,11 @@ class Sink:
         self.written = 0
         self.refused = 0
         self.damage: tuple[str, ...] = ()
-        self._out = open_container(file, muxer, plan.time_base, copier.suffix)
+        self._header = AspectWriter(file, muxer, plan.format, plan.picture.sample_aspect_ratio)
         try:
+            self._out = open_container(
+                self._header.target, muxer, plan.time_base, copier.suffix, info.plays
+            )
             self._stream = add_video(self._out, plan, copier.suffix, threads)
             self._encoder = FrameEncoder(self._stream, plan)
             copier.attach(self._out)
@@ -104,6 +108,7 @@ class Sink:
         self.damage = self._copier.damage()
         self._copier.close()
         self._out.close()
+        self._header.finish()
 
     def abandon(self) -> None:
         """Close the container; its contents are incomplete."""
@@ -112,6 +117,8 @@ class Sink:
         self._copier.close()
         with contextlib.suppress(Exception):
             self._out.close()
+        with contextlib.suppress(OSError):
+            self._header.close()
 
     def _mux_video(self, packets: Iterable[Packet[Any]]) -> None:
         for packet in packets:

@@ -14,6 +14,7 @@ from typing import IO
 from snellen import unfinished
 from snellen.errors import InputError
 from snellen.frames import atomic, protection
+from snellen.frames.existing import exists
 from snellen.frames.numbering import numbered, there
 
 fcntl: ModuleType | None
@@ -33,11 +34,7 @@ def check(target: Path, overwrite: bool) -> None:
     atomic.check_target(target.parent / numbered(target.name, 1), None, overwrite)
     for old in there(target):
         if not overwrite:
-            raise InputError(
-                f"{old} exists",
-                parameter="overwrite",
-                advice="choose another name or give `overwrite`=True",
-            )
+            raise exists(old)
         reason = protection.refusal(old)
         if reason is not None:
             raise InputError(reason, advice="choose another output")

@@ -115,13 +115,17 @@ def clock_time(text: str) -> Fraction | None:
     return 3600 * hours + 60 * minutes + seconds
 
 
+def first_line(source: Path | Incoming) -> tuple[bytes, int]:
+    """Return the first line of a y4m, and how many bytes there are, or have come so far."""
+    if not isinstance(source, Path):
+        return source.header, source.size
+    with BufferedReader(raw(source)) as file:
+        return file.readline(1024), file.seek(0, 2)
+
+
 def torn_y4m(source: Path | Incoming, format: Format) -> str | None:
     """Return a sentence if a y4m file or stream ends within a frame, which FFmpeg ignores."""
-    if isinstance(source, Path):
-        with BufferedReader(raw(source)) as file:
-            header, size = file.readline(1024), file.seek(0, 2)
-    else:
-        header, size = source.header, source.size
+    header, size = first_line(source)
     # Each frame is the word FRAME, a line feed and its samples.
     frame = 6 + format.dtype.itemsize * sum(h * w for h, w in format.shapes)
     rest = (size - len(header)) % frame

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from io import BytesIO
 from math import ceil
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -12,19 +14,24 @@ from typing import BinaryIO, cast
 from av.stream import Stream
 
 from snellen.errors import InputError
-from snellen.frames.opening import InputFile, is_stream
+from snellen.frames.opening import InputFile, is_stream, raw
 from snellen.process import Home
+from snellen.video import animations
 from snellen.video.clip import Clip
 from snellen.video.ffmpeg import name, start_of
-from snellen.video.media import Content, Item, MediaInfo, SourceReport
+from snellen.video.media import Content, Item, MediaInfo, PictureInfo, SourceReport
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
-from snellen.video.source.damage import promised_packets, torn_y4m, total_frames
+from snellen.video.source.damage import first_line, promised_packets, torn_y4m, total_frames
 from snellen.video.source.flow import Flow
+from snellen.video.source.pace import Y4M, Pace, pace_of
 from snellen.video.source.pictures import FORMAT, Pictures
 from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
-from snellen.video.source.stream_info import chapters_of, stream_info
+from snellen.video.source.ser import FORMAT as SER
+from snellen.video.source.ser import Depth, depth_of
+from snellen.video.source.stream_info import chapters_of
+from snellen.video.source.time_code import with_time_code
 
 LEAD = Fraction(1)
 """Seconds before a clip's start at which reading begins, for audio that is stored early."""
@@ -52,6 +59,9 @@ class Source:
     cycle : Fraction, optional
         Seconds of the container's clock at which a cycle of telecine begins; frames before it are
         left out. None: the first one begins with the first frame that is decoded.
+    given : PictureInfo, optional
+        Description of the film's first frame, where the clip is a later part of a film: the frames
+        are watched against it. None: against the clip's own.
 
     Attributes
     ----------
@@ -74,8 +84,10 @@ class Source:
         looked: bool = False,
         content: Content | None = None,
         cycle: Fraction | None = None,
+        given: PictureInfo | None = None,
     ) -> None:
         self._lead, self._looked, self._content = lead, looked, content
+        self._given = given
         self._cycle = cycle
         self._pictures = source if isinstance(source, Pictures) else None
         self.name = source.name if isinstance(source, Pictures) else name(source)
@@ -94,8 +106,8 @@ class Source:
             self._file = source
         hardware, notice = nvdec.choose(decoder, self._file, self.name, clip.map)
         self._hardware = hardware
-        self._open(seek=True)
         try:
+            self._open(seek=True)
             first = self._first_item()
             while self._seeked_too_far():
                 self.close()
@@ -139,8 +151,12 @@ class Source:
             self._flow.clock.moved,
             self._flow.variable_rate,
             self._fields.notice,
-            pictures.losses() if pictures else (),
+            (
+                *(pictures.losses() if pictures else ()),
+                *self._reader.damage.complaints.beside(),
+            ),
             self._flow.transparent,
+            self._flow.changes,
         )
 
     def stop(self) -> None:
@@ -151,7 +167,8 @@ class Source:
     def close(self) -> None:
         """Close the container; the planes of frames stay valid."""
         if not self.busy and not self._home.keep(self.__dict__):
-            self._reader.close()
+            if (reader := getattr(self, "_reader", None)) is not None:
+                reader.close()
             if self._pipe is not None:
                 self._pipe.close()
 
@@ -160,15 +177,32 @@ class Source:
     def _open(self, seek: bool) -> None:
         self._reader = Reader(self._file, self.name, self._hardware, self._clip.map)
         base, cycle = self._reader.time_base, self._cycle
+        self._pace, depth = self._found_pace(), self._depth()
+        stretch = self._pace.stretch
         self._fields = Progressive(
             self._clip, self._reader.stream, base, self._path, self.name, self._looked,
             self._content, None if cycle is None else round(cycle / base),
         )  # fmt: skip
-        self._flow = Flow(self._reader, self._fields, self._clip)
-        first = self._flow.begin if self._cycle is None else self._cycle
+        self._flow = Flow(self._reader, self._fields, self._clip, self._given, stretch, depth)
+        first = (self._flow.begin if self._cycle is None else self._cycle) / stretch
         far = first - self._reader.start() > self._lead and self._path is not None
         self._seeked = seek and far and self._reader.seek(first - self._lead)
         self._items = self._flow.items()
+
+    def _depth(self) -> Depth | None:
+        """Return the depth that the file states and FFmpeg does not; None: FFmpeg's is right."""
+        if self._path is None or self._reader.container.format.name != SER:
+            return None
+        return depth_of(self._path)
+
+    def _found_pace(self) -> Pace:
+        """Return the pace of the film; pictures have the one that they were given."""
+        if self._pictures is not None:
+            return Pace()
+        container, header = self._reader.container, b""
+        if container.format.name == Y4M:
+            header = first_line(self._file)[0]
+        return pace_of(container, self._reader.stream, header, self._clip.fps, self.name)
 
     def _first_item(self) -> Item | None:
         """Decode up to the first frame of the clip, if any; an interrupt of a pipe ends it."""
@@ -209,13 +243,15 @@ class Source:
         picture = self._flow.picture
         if self._pictures is not None:
             picture = replace(picture, losses=(*picture.losses, *self._pictures.lost))
+        if self._pace.loss is not None:
+            picture = replace(picture, losses=(self._pace.loss, *picture.losses))
         return MediaInfo(
             name=self.name,
             path=self._path,
             container=container.format.name,
             tags=dict(container.metadata),
             start=start_of(container),
-            streams=tuple(stream_info(s) for s in container.streams),
+            streams=with_time_code(container, stream, self._path),
             video_index=stream.index,
             chapters=chapters_of(container),
             picture=picture,
@@ -228,10 +264,26 @@ class Source:
             least_frames=self._least(frames or 0),
             decoder="nvdec" if self._hardware else "cpu",
             decoder_notice=notice,
+            decoded=picture,
+            notices=self._notices(),
             fields_notice=self._fields.notice,
             content=self._fields.content,
+            stretch=self._pace.stretch,
             made_progressive=self._fields.label if self._fields.filtered else None,
+            plays=self._plays(container.format.name),
         )
+
+    def _plays(self, container: str) -> int | None:
+        if container not in animations.CONTAINERS:
+            return None
+        if isinstance(self._file, Incoming):
+            return animations.plays(BytesIO(self._file.head), container)
+        with closing(raw(self._file)) as file:
+            return animations.plays(BytesIO(file.read(animations.HEAD) or b""), container)
+
+    def _notices(self) -> tuple[str, ...]:
+        notice = self._flow.cropper.notice
+        return () if notice is None else (notice,)
 
     def _total(self) -> int | None:
         """Return how many frames to expect in the clip; None: unknown."""

@@ -18,11 +18,19 @@ from av.video.frame import VideoFrame
 from snellen.frames.frame import Frame
 from snellen.video import pixels
 from snellen.video.clip import Clip
-from snellen.video.media import Item, PictureInfo
+from snellen.video.media import Change, Item, PictureInfo
+from snellen.video.side_data import SideDataReader
+from snellen.video.source.cropping import Cropper
 from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
+from snellen.video.source.recolour import Recolour
+from snellen.video.source.ser import Depth
 from snellen.video.source.stream_info import picture_info
+from snellen.video.source.watcher import Watcher
 from snellen.video.timestamps import Clock
+
+_Timed = tuple[VideoFrame, int, Recolour | None]
+"""A frame, its time in ticks, and what converts its samples."""
 
 
 class Flow:
@@ -35,9 +43,13 @@ class Flow:
     fields : Progressive
         Makes progressive frames of those that the reader decodes.
     clip : Clip
+    given : PictureInfo, optional
+        Description of the film's first frame, where these frames come later; None: of theirs.
 
     Attributes
     ----------
+    cropper : Cropper
+        Cuts off what the container hides.
     clock : Clock
         Times of the frames, in ticks of `time_base`.
     time_base : Fraction
@@ -59,22 +71,38 @@ class Flow:
         Frames so far that are transparent somewhere, where the first one was not.
     cut_short : bool
         Whether the clip, or a change of the format, ended the frames.
+    changes : tuple of Change
+        What has been seen so far that the first frame has not.
     """
 
     picture: PictureInfo
     zero: Fraction
 
-    def __init__(self, reader: Reader, fields: Progressive, clip: Clip) -> None:
-        self._reader, self._fields, self._clip = reader, fields, clip
-        self.time_base = reader.time_base / fields.ticks
+    def __init__(
+        self,
+        reader: Reader,
+        fields: Progressive,
+        clip: Clip,
+        given: PictureInfo | None = None,
+        stretch: Fraction = Fraction(1),
+        depth: Depth | None = None,
+    ) -> None:
+        self._stretch, self._depth = stretch, depth
+        self._reader, self._fields, self._clip, self._given = reader, fields, clip, given
+        self.time_base = stretch * reader.time_base / fields.ticks
+        self.cropper = Cropper(reader.container, reader.stream, reader.time_base)
         self.clock = Clock(self.time_base, Fraction(1))
         self._set_rate()
-        self._set_begin(reader.start() + (clip.start or 0))
+        self._set_begin(stretch * reader.start() + (clip.start or 0))
         self._count = 0
         self.cut_short = False
         self._shape: tuple[int, int, int, tuple[int, int] | None] | None = None
         self.with_alpha = True  # of the first frame, before it is known
         self.variable_rate, self.transparent = False, 0
+
+    @property
+    def changes(self) -> tuple[Change, ...]:  # noqa: D102
+        return self._watcher.changes(self.time_base, self.zero)
 
     @property
     def has_decoded(self) -> bool:
@@ -87,7 +115,7 @@ class Flow:
         The generator returns one more item: without a frame, with the packets behind the last one.
         """
         packets: list[Packet[Any]] = []
-        held: tuple[VideoFrame, int] | None = None
+        held: _Timed | None = None
         for one in self._cut():
             if isinstance(one, Packet):
                 packets.append(one)
@@ -97,14 +125,15 @@ class Flow:
                 packets = []
             held = one
         if held is not None:
-            own = 0 if self._fields.filtered else held[0].duration * self._fields.ticks
+            known = not self._fields.filtered and self._stretch == 1
+            own = held[0].duration * self._fields.ticks if known else 0
             duration = self._last_duration or own or round(self.clock.step)
             yield self._item(held, duration, packets)
             packets = []
         return Item(None, tuple(packets), self.end)
 
     def _set_rate(self) -> None:
-        self.rate = self._reader.rate * self._fields.rate
+        self.rate = self._reader.rate / self._stretch * self._fields.rate
         self.clock.step = 1 / (self.rate * self.time_base)
         slack = 2 * self._fields.ticks  # 1/30 s is 33 or 34 ms
         self._steady = ceil(self.clock.step - slack), floor(self.clock.step + slack)
@@ -113,14 +142,13 @@ class Flow:
         self.begin = begin
         self.end = None if self._clip.duration is None else begin + self._clip.duration
 
-    def _item(
-        self, timed: tuple[VideoFrame, int], duration: int, packets: list[Packet[Any]]
-    ) -> Item:
-        frame, ticks = timed
+    def _item(self, timed: _Timed, duration: int, packets: list[Packet[Any]]) -> Item:
+        frame, ticks, convert = timed
         least, most = self._steady
         self.variable_rate |= not least <= duration <= most
         pts = round(ticks - self._zero_ticks)
-        shown = Frame(pixels.planes(frame), pts, duration)
+        planes = pixels.planes(frame)
+        shown = Frame(planes if convert is None else convert(planes), pts, duration)
         if self.picture.alpha:
             if self.with_alpha:
                 shown = replace(shown, alpha=pixels.opacity(frame))
@@ -128,7 +156,7 @@ class Flow:
                 self.transparent += not pixels.is_opaque(frame)
         return Item(shown, tuple(packets), self.end)
 
-    def _cut(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
+    def _cut(self) -> Iterator[_Timed | Packet[Any]]:
         """Leave out frames outside the clip; end where the clip or the pictures' format ends."""
         self._last_duration = 0
         last = 0
@@ -150,13 +178,13 @@ class Flow:
             self._reader.damage.corrupt += frame.is_corrupt
             self._count += 1
             last = ticks
-            yield frame, ticks
+            yield frame, ticks, self._watcher.see(frame, ticks)
 
     def _end_clip(self, time: Fraction) -> None:
         """End the clip at `time` seconds of the container's clock."""
         self.end = time if self.end is None else min(time, self.end)
         self.cut_short = True
-        self._reader.end_clip(self.end)
+        self._reader.end_clip(self.end / self._stretch)
 
     def _begin_with(self, frame: VideoFrame, time: Fraction) -> None:
         """Describe the pictures by the first frame, and count times from it or the beginning."""
@@ -166,9 +194,15 @@ class Flow:
         self.zero = time if self._clip.start is not None else self.begin
         zero = self.zero / self.time_base
         self._zero_ticks = zero.numerator if zero.denominator == 1 else zero
-        self.picture = picture_info(self._reader.container, self._reader.stream, frame)
+        side, stream = SideDataReader(), self._reader.stream
+        own = picture_info(self._reader.container, stream, frame, side(frame))
+        if self._depth is not None:
+            own = self._depth.described(own)
+        given = self._given
+        self.picture = own if given is None or _shape(own) != _shape(given) else given
+        self._watcher = Watcher(stream, self.picture, side)
         if self._clip.start is not None:
-            self._reader.forget(round(time / self._reader.time_base))
+            self._reader.forget(round(time / self._stretch / self._reader.time_base))
 
     def _timed(self) -> Iterator[tuple[VideoFrame, int] | Packet[Any]]:
         """Give every frame a time later than the one before."""
@@ -178,14 +212,21 @@ class Flow:
                 continue
             change = self._format_change(one)
             for frame, ticks in self._fields.push(None if change else one, self.clock.step):
-                yield frame, self.clock(ticks)
+                yield self._shown(frame), self.clock(ticks)
             if change and not self.cut_short:
                 self._reader.damage.ending = change
                 ended = None if one.pts is None else one.pts * self._fields.ticks
                 self._end_clip(self.clock(ended) * self.time_base)
         if not self.cut_short:
             for frame, ticks in self._fields.push(None, self.clock.step):
-                yield frame, self.clock(ticks)
+                yield self._shown(frame), self.clock(ticks)
+
+    def _shown(self, frame: VideoFrame) -> VideoFrame:
+        """Return the part of a frame that is shown, in the depth that its file states."""
+        shown = self.cropper(frame)
+        if self._depth is not None and not self._count and not self._depth.fits(shown):
+            self._depth = None
+        return shown if self._depth is None else self._depth.frame(shown)
 
     def _format_change(self, frame: VideoFrame) -> str | None:
         """Return how the frame's format differs from the first one's; None: it does not."""
@@ -199,3 +240,8 @@ class Flow:
             f"the picture changes from {self._shape[0]}×{self._shape[1]} to {shape[0]}×{shape[1]} "
             f"({layout.name}) after {self._count} frames: what follows is left out"
         )
+
+
+def _shape(picture: PictureInfo) -> tuple[object, ...]:
+    format = picture.format
+    return format.width, format.height, format.bits, format.subsampling

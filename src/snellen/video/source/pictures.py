@@ -79,6 +79,7 @@ class Pictures:
         self._changed: list[str] = []
         self._rounded: list[str] = []
         self._greyed: list[str] = []
+        self._late: dict[str, list[str]] = {}  # names of pictures by what is lost of them
         self._other: str | None = None
         self._data = bytearray()
         self._out, self._stream = self._begin()
@@ -120,6 +121,7 @@ class Pictures:
         return (
             *self._counted(self._rounded, "of 16 bits, rounded to 8 as the first one"),
             *self._counted(self._greyed, "in colour, made grey as the first one"),
+            *(text for what, names in self._late.items() for text in self._counted(names, what)),
         )
 
     def _counted(self, names: Sequence[str], what: str) -> list[str]:
@@ -161,6 +163,9 @@ class Pictures:
                 "follows are left out"
             )
             return
+        for what in _losses(picture):
+            if what not in self.lost:
+                self._late.setdefault(f"have what is lost: {what}", []).append(str(file))
         if picture.damage:
             self._harmed.append(f"{file}: {'; '.join(picture.damage)}")
         samples = self._alike(picture.pixels, file)

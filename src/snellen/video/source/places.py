@@ -22,7 +22,9 @@ from snellen.errors import InputError
 from snellen.frames.opening import size_of
 from snellen.video import pixels
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.source.cropping import Cropper
 from snellen.video.source.stream_info import rate_of
+from snellen.video.timestamps import fraction
 
 PLACES = 8  # of a film, equally far from one another: lab/sources.md
 SHORT = 400  # frames: a film of no more is decoded as a whole, since it may have one key frame
@@ -56,9 +58,10 @@ def sample(path: Path, maps: Sequence[str] = ()) -> Sample:
         stream.codec_context.thread_type = "AUTO"
         planes: list[npt.NDArray[np.uint8]] = []
         sizes: list[int] = []
+        crop = Cropper(container, stream, fraction(stream.time_base) or Fraction(1, 1000))
         for frame in _some(container, stream, sizes):
             with suppress(ValueError):  # a pixel format that cannot be read, either
-                planes.append(_luma(frame))
+                planes.append(_luma(crop(frame)))
         codec = stream.codec_context.codec.canonical_name or ""
         return Sample(tuple(planes), codec, _bits(container, stream, path, sizes))
 

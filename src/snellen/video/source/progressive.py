@@ -188,9 +188,8 @@ class Progressive:
             content = self._look(self._path)
             if content.kind in (INTERLACED, TELECINED):
                 return content
-            self.notice = (
-                f"it is not marked as interlaced, and does not look so ({content}): {_LEFT}"
-            )
+            seen = f"does not look so ({content})" if content.kind == PROGRESSIVE else str(content)
+            self.notice = f"it is not marked as interlaced, and {seen}: {_LEFT}"
             return None
         rate = rate_of(self._stream)
         maps = self._clip.map
@@ -241,10 +240,16 @@ class Progressive:
                 parameter="interlaced",
                 advice="`deinterlace` beside it makes progressive frames first",
             )
-        why = "" if content is None or content.kind != UNCERTAIN else f" ({content})"
+        found = "is interlaced: each frame holds two moments, which would be blended for good"
+        if content is None:  # a pipe
+            found = f"is marked as interlaced, and {found.removeprefix('is interlaced: ')}"
+        elif content.kind == UNCERTAIN:
+            found = (
+                f"is marked as interlaced, and {content}; if it is, each frame holds two moments, "
+                "which would be blended for good"
+            )
         return InputError(
-            f"{self._what} is interlaced{why}: each frame holds two moments, which would be "
-            "blended for good",
+            f"{self._what} {found}",
             parameter="deinterlace",
             advice="`deinterlace` makes progressive frames first; where it is not so, say "
             "`interlaced`=ignore",

@@ -10,9 +10,11 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.frames.frame import CENTRE, LEFT, Format
-from snellen.video import hdr, pixels
-from snellen.video.ffmpeg import BT709, FULL_RANGE, LIMITED_RANGE, UNSPECIFIED, chroma_location
+from snellen.video import pixels, side_data
+from snellen.video.ffmpeg import FULL_RANGE, chroma_location
 from snellen.video.media import ChapterInfo, PictureInfo, StreamInfo
+from snellen.video.side_data import SideData
+from snellen.video.source.watcher import colours_of
 from snellen.video.timestamps import fraction
 
 _CENTRED = ("mjpeg", "mpeg1video")
@@ -22,9 +24,21 @@ _INTERLACED = (2, 3, 4, 5)
 """AV_FIELD_TT, AV_FIELD_BB, AV_FIELD_TB and AV_FIELD_BT."""
 
 
+CODED_ONLY = ("mpegts", "mpeg", "h264", "hevc", "mpegvideo", "m4v")
+"""Containers, or none at all, that state no aspect ratio: FFmpeg's description of the stream has
+one that it found in it, not always that of the first frame."""
+
+
+_OWN_TIMES = ("mpegvideo", "m4v")
+"""Raw streams whose times are those of their own headers, where FFmpeg calls 25 the average."""
+
+
 def rate_of(stream: VideoStream) -> Fraction:
     """Return frames a second: the average, FFmpeg's guess, or 25 where nothing is known."""
-    for value in (stream.average_rate, stream.guessed_rate, stream.base_rate):
+    values = [stream.average_rate, stream.guessed_rate, stream.base_rate]
+    if stream.container.format.name in _OWN_TIMES:
+        values.pop(0)
+    for value in values:
         rate = fraction(value)
         if rate is not None and rate > 0:
             return rate
@@ -56,23 +70,21 @@ def chapters_of(container: InputContainer) -> tuple[ChapterInfo, ...]:
     return tuple(found)
 
 
-def picture_info(container: InputContainer, stream: VideoStream, frame: VideoFrame) -> PictureInfo:
-    """Describe the pictures of `stream`, of which `frame` is the first."""
+def picture_info(
+    container: InputContainer, stream: VideoStream, frame: VideoFrame, data: SideData
+) -> PictureInfo:
+    """Describe the pictures of `stream`, of which `frame` is the first, with its side data."""
     layout = pixels.parse(frame.format.name)
     context = stream.codec_context
-    color_range = int(frame.color_range) or int(context.color_range)
-    if layout.full_range:
-        color_range = FULL_RANGE
-    colorspace = _first(frame.colorspace, context.colorspace)
-    losses = list(hdr.losses(frame))
-    if layout.rgb:
-        color_range, colorspace = LIMITED_RANGE, BT709
+    colours = colours_of(stream, frame)
     location = None
     if layout.subsampling not in (None, (0, 0)):
         location = chroma_location(container, stream)
     codec = context.codec.canonical_name
     if location is None and codec in _CENTRED:
         location = "center"
+    coded = fraction(context.sample_aspect_ratio)
+    unstated = container.format.name in CODED_ONLY
     planar = pixels.parse(layout.planar)
     format = Format(
         frame.width,
@@ -80,28 +92,24 @@ def picture_info(container: InputContainer, stream: VideoStream, frame: VideoFra
         planar.bits,
         planar.subsampling,
         _siting(location, codec, layout.subsampling),
-        color_range == FULL_RANGE,
+        colours.range == FULL_RANGE,
     )
     return PictureInfo(
         format=format,
         chroma_location=location,
-        color_range=color_range,
-        colorspace=colorspace,
-        color_primaries=_first(frame.color_primaries, context.color_primaries),
-        color_trc=_first(frame.color_trc, context.color_trc),
-        sample_aspect_ratio=fraction(stream.sample_aspect_ratio),
-        display_matrix=hdr.display_matrix(frame),
-        light=hdr.light(frame, context),
-        losses=tuple(losses),
+        color_range=colours.range,
+        colorspace=colours.matrix,
+        color_primaries=colours.primaries,
+        color_trc=colours.transfer,
+        sample_aspect_ratio=(coded if unstated else None) or fraction(stream.sample_aspect_ratio),
+        display_matrix=side_data.display_matrix(data),
+        light=side_data.light(data, context),
+        losses=side_data.losses(data),
         pixel_format=frame.format.name,
+        coded_aspect_ratio=coded,
         alpha=layout.alpha,
         opaque=not layout.alpha or pixels.is_opaque(frame),
     )
-
-
-def _first(*values: int) -> int:
-    """Return the first colour number that is not unspecified."""
-    return next((int(v) for v in values if int(v) != UNSPECIFIED), UNSPECIFIED)
 
 
 def _siting(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
+from snellen.video.animations import GIF_EXTENSION, GIF_IMAGE, GIF_TRAILER, gif_blocks
 from snellen.video.source.ends.message import before, within
-
-_EXTENSION, _IMAGE, _TRAILER = 0x21, 0x2C, 0x3B
 
 
 def blocks(file: BinaryIO, size: int) -> str | None:
@@ -15,34 +14,12 @@ def blocks(file: BinaryIO, size: int) -> str | None:
     head = file.read(13)
     if head[:3] != b"GIF" or len(head) < 13:
         return None
-    file.seek(_table(head[10]), 1)
-    while kind := file.read(1):
-        if kind[0] == _TRAILER:
+    for block in gif_blocks(file):
+        if block.kind == GIF_TRAILER:
             return None
-        if kind[0] == _EXTENSION:
-            file.seek(1, 1)
-        elif kind[0] == _IMAGE:
-            head = file.read(9)
-            file.seek(_table(head[8]) + 1 if len(head) == 9 else 0, 1)
-        elif kind[0]:  # zeros between blocks are skipped
+        if block.kind not in (GIF_EXTENSION, GIF_IMAGE):
             return "bytes that are no block stand before the end of the input"
-        else:
-            continue
-        if not _skipped(file, size):
-            name = "a picture" if kind[0] == _IMAGE else "an extension"
+        if not block.whole:
+            name = "a picture" if block.kind == GIF_IMAGE else "an extension"
             return f"the input ends early: within {name}"
     return within("its header", size, file.tell()) if file.tell() > size else before("its trailer")
-
-
-def _table(packed: int) -> int:
-    """Return how many bytes a colour table has, by the byte that announces it."""
-    return 3 << ((packed & 7) + 1) if packed & 0x80 else 0
-
-
-def _skipped(file: BinaryIO, size: int) -> bool:
-    """Skip sub-blocks up to the empty one; return whether they are complete."""
-    while length := file.read(1):
-        if not length[0]:
-            return True
-        file.seek(length[0], 1)
-    return False

@@ -105,6 +105,11 @@ def unshown(file: BinaryIO, size: int, track: int, packets: int) -> str | None:
     )
 
 
+def description(file: BinaryIO, size: int, track: int) -> bytes:
+    """Return how a track describes its samples (8.5.2); nothing where it does not."""
+    return _tables(_index(file, size), track).get(b"stsd", b"")
+
+
 def _index(file: BinaryIO, size: int) -> bytes:
     """Return the content of the box of all tables; nothing where it is not there, or huge."""
     at = 0

@@ -1,0 +1,53 @@
+"""Files that encoders write beside the film, as x264's statistics for a second pass.
+
+An encoder empties them when it is opened. That of the film itself may: encoders that are opened for
+checks, estimates, probes and previews get options without them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from snellen.video.sink.encode import Plan
+
+_STATISTICS = frozenset(("stats", "passlogfile", "x265-stats"))
+"""Options, and parameters in others, that name the file which the first pass writes."""
+_PARAMETERS = frozenset(("x264-params", "x264opts", "x265-params"))
+"""Options that hold parameters, key=value:key=value."""
+_DUMPS = frozenset(("dump-yuv", "csv", "recon", "analysis-save", "analysis-reuse-file"))
+"""Parameters that name files which are written in any pass."""
+_FIRST = re.compile(r"pass=[13]")
+"""Passes that write statistics; 2 only reads them."""
+_FLAG = re.compile(r"[+-]?\bpass1\b")
+
+
+def silent(options: Mapping[str, str]) -> dict[str, str]:
+    """Return an encoder's options without those by which it writes files."""
+    inner = {key: re.split(r"(?<!\\):", options[key]) for key in _PARAMETERS & options.keys()}
+    first = any(_FIRST.fullmatch(word) for words in inner.values() for word in words)
+    first = first or _FLAG.search(options.get("flags", "")) is not None
+    found: dict[str, str] = {}
+    for key, value in options.items():
+        text = value
+        if key in inner:
+            text = ":".join(word for word in inner[key] if not _writes(word, first))
+        elif key == "flags":
+            text = _FLAG.sub("", value)
+        elif key in _STATISTICS and first:
+            text = ""
+        if text or not value:
+            found[key] = text
+    return found
+
+
+def _writes(word: str, first: bool) -> bool:
+    """Return whether a parameter makes an encoder write a file."""
+    name = word.partition("=")[0].replace("_", "-")
+    return name in _DUMPS or (first and name in ("pass", *_STATISTICS))
+
+
+def rehearsed(plan: Plan) -> Plan:
+    """Return a plan whose encoder writes no file beside the film."""
+    return replace(plan, encoder=replace(plan.encoder, options=silent(plan.encoder.options)))

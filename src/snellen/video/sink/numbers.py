@@ -1,0 +1,209 @@
+"""Numbers among an encoder's settings: it gets exactly what was asked for, or they are refused.
+
+FFmpeg rounds a fraction where an encoder has whole numbers, and takes some values for "not given".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from math import floor
+
+import av
+
+from snellen.errors import InputError
+from snellen.video.sink import nvenc, qsv
+from snellen.video.sink.encoding import Encoder, Encoding
+
+AV1_PARAMS = "svtav1-params"
+_AV1, _VP8 = "libsvtav1", "libvpx"
+_AV1_PRESETS = range(-1, 14)
+"""libsvtav1's presets; -2 means that none is given."""
+_FASTEST = 11
+"""The fastest of them: 12 and 13 are taken for it."""
+SOUND = 16
+"""Its least quality number: with up to 10, streams were seen that no decoder reads (SVT-AV1 of
+PyAV 18.1 and 19.0)."""
+_ANY_RATE = "1G"
+"""A bit rate that is no limit, for the encoder of VP8, which wants one beside any quality."""
+_STEPS = {_AV1: 0.25, "libx265": 0.01}
+"""Between two qualities, of encoders that have others than those of their option."""
+_WORST = {"libx264": 51, "libx265": 51}
+"""The greatest quality, where it is less than 63: x264 takes any, as the greatest."""
+_WHOLE = frozenset(("INT", "INT64", "UINT", "UINT64"))
+"""FFmpeg's types of options that are whole numbers."""
+
+_NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?", re.ASCII)
+
+
+@lru_cache(maxsize=16)
+def option_types(codec: str) -> Mapping[str, str]:
+    """Return the types of an encoder's own options and of those of every encoder, by name."""
+    known = av.CodecContext.create(codec, "w").supported_options
+    found = {}
+    for option in (*known.generic, *known.private):
+        found[option.name] = getattr(option.type, "name", "")  # of some types only a number
+    return found
+
+
+def quality_option(codec: str) -> str:
+    """Return what an encoder calls its constant quality."""
+    if codec in nvenc.ON_CPU:
+        return "cq"
+    return "global_quality" if codec in qsv.ON_CPU else "crf"
+
+
+def quality(codec: str, crf: float, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options by which an encoder gets a constant quality that `check` lets through.
+
+    Parameters
+    ----------
+    codec : str
+        FFmpeg's name of the encoder.
+    crf : float
+    options : mapping of str to str
+        Further ones of the user.
+    """
+    if codec == _AV1 and (crf == 0 or crf % 1):
+        return {AV1_PARAMS: f"crf={written(crf)}"}  # its option has whole numbers from 1 on
+    if codec == _VP8 and "b" not in options:
+        # Its crf is no more than a limit beside a bit rate: a constant quantizer is what is meant.
+        return {"qmin": written(crf), "qmax": written(crf), "b": _ANY_RATE}
+    found = {quality_option(codec): written(crf)}
+    if codec in nvenc.ON_CPU:
+        found["rc"] = "vbr"  # without it, cq would limit a bit rate
+    return found
+
+
+def notes(encoder: Encoder, encoding: Encoding) -> tuple[str, ...]:
+    """Return what is to be said of numbers that mean more, or less, than they seem to."""
+    if encoder.codec != _AV1:
+        return ()
+    said = []
+    limited = encoding.max_bitrate is not None or "maxrate" in encoding.options
+    if encoding.crf == 0 and not limited:
+        said.append(f"`crf`=0: {_AV1} encodes without any loss")
+    preset = _number(encoder.options.get("preset"))
+    if preset is not None and preset > _FASTEST:
+        said.append(f"`preset`={preset:g}: {_AV1} takes it for {_FASTEST}, its fastest")
+    return tuple(said)
+
+
+def fastest(codec: str, preset: str | None) -> bool:
+    """Return whether this is libsvtav1's fastest preset, whose best quality is `SOUND`."""
+    found = _number(preset)
+    return codec == _AV1 and found is not None and found >= _FASTEST
+
+
+def written(number: float) -> str:
+    """Return a number as text, with all of its digits."""
+    return str(int(number)) if number == int(number) else repr(float(number))
+
+
+def added(options: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return options and others; parameters of both are joined, and of two values the later counts.
+
+    Parameters are key=value:key=value, in an option whose name ends in "-params".
+    """
+    found = dict(options)
+    for key, value in more.items():
+        joined = key in found and key.endswith("-params")
+        found[key] = f"{found[key]}:{value}" if joined else value
+    return found
+
+
+def check(
+    codec: str, crf: float | None, preset: str | None, options: Mapping[str, str], bits: int
+) -> None:
+    """Refuse (InputError) numbers that the encoder would round, replace or ignore.
+
+    Parameters
+    ----------
+    codec : str
+        FFmpeg's name of the encoder.
+    crf : float or None
+    preset : str or None
+    options : mapping of str to str
+        Further ones of the user.
+    bits : int
+        Depth of the samples that the encoder takes.
+    """
+    types = option_types(codec)
+    name = quality_option(codec)
+    if codec == _VP8 and "crf" in options and "b" not in options:
+        raise InputError(
+            f"got crf={options['crf']}, which {codec} ignores without b, a bit rate",
+            parameter="encoder_options",
+            advice="give `crf`, which is by itself a constant quality",
+        )
+    chosen = crf if crf is not None else _number(options.get("crf"))
+    speed = options.get("preset", preset)
+    if fastest(codec, speed) and chosen is not None and chosen < SOUND:
+        raise InputError(
+            f"got `crf`={written(chosen)} with `preset`={speed}, of which {codec} makes films that "
+            f"cannot be decoded; expected {SOUND} to 63",
+            parameter="crf",
+            advice=f"give `preset`={_FASTEST - 1}",
+        )
+    if crf is not None:
+        step = _STEPS.get(codec, 1.0 if types.get(name) in _WHOLE else None)
+        _check_quality(codec, crf, step, bits, "crf", "`crf`")
+    for key, value in {"preset": preset, **options}.items():
+        found = _number(value)
+        if key == "preset" and codec == _AV1 and value is not None:
+            _check_av1_preset(value, "preset" if key not in options else "encoder_options")
+        if found is None or types.get(key) is None:
+            continue
+        if types[key] in _WHOLE and found != int(found):
+            advice = "give `crf`, which takes quarters" if (codec, key) == (_AV1, "crf") else None
+            raise InputError(
+                f"got {key}={value}; {codec} expects a whole number there",
+                parameter="encoder_options",
+                advice=advice,
+            )
+        if codec == _AV1 and key in ("crf", "qp") and found == 0:
+            raise InputError(
+                f"got {key}=0, which {codec} takes for 35; expected 1 to 63",
+                parameter="encoder_options",
+                advice="give `crf`=0 for no loss at all",
+            )
+        if key == name:
+            _check_quality(codec, found, _STEPS.get(codec), bits, "encoder_options", key)
+
+
+def _check_quality(
+    codec: str, crf: float, step: float | None, bits: int, parameter: str, name: str
+) -> None:
+    most = _WORST.get(codec)
+    if most is not None and crf > most:
+        raise InputError(f"got {name}={crf:g}; {codec} expects 0 to {most}", parameter=parameter)
+    if codec == "libx264" and bits == 8 and 0 < crf < 1:
+        raise InputError(
+            f"got {name}={crf:g}; {codec} takes less than 1 for 0 at 8 bit, which is without loss",
+            parameter=parameter,
+            advice="give 0, or 1 and more",
+        )
+    if step is None or abs(crf / step - round(crf / step)) < 1e-9:
+        return
+    low = floor(crf / step) * step
+    unit = {1.0: "whole numbers", 0.25: "quarters", 0.01: "hundredths"}[step]
+    raise InputError(
+        f"got {name}={written(crf)}; {codec} has {unit}: expected {low:.6g} or {low + step:.6g}",
+        parameter=parameter,
+    )
+
+
+def _check_av1_preset(value: str, parameter: str) -> None:
+    found = _number(value)
+    if found not in _AV1_PRESETS:
+        raise InputError(
+            f"got `preset`={value}; {_AV1} expects a whole number from {_AV1_PRESETS[0]} (slowest) "
+            f"to {_AV1_PRESETS[-1]} (fastest)",
+            parameter=parameter,
+        )
+
+
+def _number(text: str | None) -> float | None:
+    """Return the number that a text is; None: it is none."""
+    return float(text) if text is not None and _NUMBER.fullmatch(text) else None

@@ -1,0 +1,1 @@
+"""Mutations: does a quick test notice when a line becomes wrong? `make mutants` runs them."""
