@@ -19,7 +19,7 @@ from PIL import Image
 
 from benchmarks.command import write
 from snellen.errors import InputError
-from snellen.frames import still
+from snellen.stills import still
 
 HITS = ("bit", "zeros", "removed", "cut")
 OUTCOMES = ("refused", "said", "unsaid", "not visible")

@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from textwrap import fill
 
-from snellen.frames import tensors
+from snellen.files import tensors
 from snellen.report import vendored
 from snellen.upscaling import shipped
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from benchmarks import digest, scheduler
 from benchmarks.overhead_tickets import Hello, Ticket
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.jobs.events import Silent
 from snellen.jobs.machine import facts
 from snellen.jobs.pool import Pool

@@ -20,10 +20,10 @@ import numpy.typing as npt
 from benchmarks.command import arguments, write
 from snellen.bench import runner
 from snellen.bench.inputs import picture
-from snellen.frames import protocol
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
+from snellen.stills import protocol
 from snellen.upscaling.models import load
 from snellen.upscaling.shipped import OF_2014
 from snellen.upscaling.upscaler import Upscaler

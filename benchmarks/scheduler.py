@@ -32,7 +32,7 @@ from unittest.mock import patch
 from av.packet import Packet
 
 from snellen.errors import DeviceError
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.jobs import pool
 from snellen.jobs.events import Silent
 from snellen.jobs.film_workers import FilmWorkers

@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks.sources import stills
 from snellen.bench.quality import methods
 from snellen.cnn.training.pictures import names
-from snellen.frames.protocol import psnr
 from snellen.sources import material
 from snellen.sources.degrade import Bytes, Float32, whole
 from snellen.sources.kind import sharpness
+from snellen.stills.protocol import psnr
 from snellen.upscaling.models import read
 from snellen.video.source.places import PLACES
 

@@ -22,7 +22,7 @@ from PIL import Image, PngImagePlugin
 
 from benchmarks.sound import judge
 from snellen.errors import InputError
-from snellen.frames.still import Still, read, write
+from snellen.stills.still import Still, read, write
 
 Random = random.Random
 Make = Callable[[Random], bytes]

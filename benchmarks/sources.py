@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from snellen.cnn.training.pictures import attribution, names
-from snellen.frames import protocol
 from snellen.sources import material, pack
 from snellen.sources.coder import libraries
 from snellen.sources.degrade import Bytes
+from snellen.stills import protocol
 
 
 def stills(folder: Path) -> dict[str, Bytes]:

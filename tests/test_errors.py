@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from snellen import errors
-from snellen.frames.failures import reason
-from snellen.frames.remote import Remote
+from snellen.files.failures import reason
+from snellen.files.remote import Remote
 
 TREE = [
     ("SnellenError", (Exception,), 1),

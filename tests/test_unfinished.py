@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from snellen import unfinished
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.jobs import folders
 from snellen.video.sink import staging
 from support.moments import Interrupts
@@ -20,7 +20,7 @@ pytestmark = [  # what an interrupt cuts off is closed by the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-FILES = ("snellen/unfinished.py", "frames/atomic.py", "frames/leftovers.py", "jobs/folders.py")
+FILES = ("snellen/unfinished.py", "files/atomic.py", "files/leftovers.py", "jobs/folders.py")
 
 
 def interrupt():
@@ -91,7 +91,7 @@ def test_pictures_that_appear_together_at_every_moment(tmp_path):
 def test_the_end_of_python(tmp_path):
     """A clean-up that an interrupt has ended: what it left goes at the end."""
     code = (
-        "import sys\nfrom pathlib import Path\nfrom snellen.frames.leftovers import Temporary\n"
+        "import sys\nfrom pathlib import Path\nfrom snellen.files.leftovers import Temporary\n"
         "Temporary(Path.cwd() / 'out.png').make(0o600)\n"
         "print(*Path.cwd().iterdir())\nsys.exit(1)\n"
     )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from snellen import errors as errors
     from snellen import fft as fft
     from snellen import jobs as jobs
+    from snellen.engine.prepared import clear_cache as clear_cache
     from snellen.errors import DeviceError as DeviceError
     from snellen.errors import IncompleteError as IncompleteError
     from snellen.errors import InputError as InputError
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from snellen.frames import frame as frame
     from snellen.frames.frame import Format as Format
     from snellen.frames.frame import Frame as Frame
-    from snellen.frames.prepared import clear_cache as clear_cache
     from snellen.jobs.compare_files import compare_files as compare_files
     from snellen.jobs.deblur_file import deblur_file as deblur_file
     from snellen.jobs.deblur_file import deblur_files as deblur_files
@@ -79,7 +79,7 @@ _HOME = {
     "Score": "snellen.mad.result",
     "score_files": "snellen.jobs.score_files",
     "compare_files": "snellen.jobs.compare_files",
-    "clear_cache": "snellen.frames.prepared",
+    "clear_cache": "snellen.engine.prepared",
     "Format": "snellen.frames.frame",
     "Frame": "snellen.frames.frame",
     **dict.fromkeys(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.frames import protocol
 from snellen.frames.frame import Format, Frame
+from snellen.stills import protocol
 from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from snellen.cli.report import Report
-from snellen.frames.still import read
 from snellen.gpu import device
 from snellen.jobs.events import Progress
 from snellen.mia import cpu
+from snellen.stills.still import read
 from support import cli
 from support.cli import names, run
 from support.mia.plain import deblur

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from snellen.frames.still import Still, write
+from snellen.stills.still import Still, write
 from support.cli import refused
 
 

@@ -17,9 +17,9 @@ from PIL import Image
 import snellen
 from snellen.cli.score import score
 from snellen.errors import OutputError
-from snellen.frames.still import Still, write
 from snellen.mad import scorer
 from snellen.mad.temporal import st_mad
+from snellen.stills.still import Still, write
 from support.cli import run
 from support.scores import FRAMES
 from support.video.clips import HEIGHT, WIDTH, make, read

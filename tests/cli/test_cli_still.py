@@ -15,8 +15,8 @@ from PIL import ExifTags, Image
 
 from snellen import upscale
 from snellen.aplus import cpu
-from snellen.frames.still import Still, write
 from snellen.gpu import device
+from snellen.stills.still import Still, write
 from snellen.upscaling import shipped
 from support import cli
 from support.cli import names, run
@@ -98,7 +98,7 @@ def test_scales_and_shipped_models(capsys, folder, tmp_path, scale):
 
 
 def test_sixteen_bits_stay(random, tmp_path, small_model):
-    from snellen.frames.still import Still, read, write
+    from snellen.stills.still import Still, read, write
 
     image = random.integers(0, 65536, (8, 9, 3)).astype(np.uint16)
     write(tmp_path / "in.png", Still(image))
@@ -259,7 +259,7 @@ def test_an_interrupt_during_the_write_leaves_nothing(
         file.write(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("snellen.frames.still_write._save", interrupted)
+    monkeypatch.setattr("snellen.stills.still_write._save", interrupted)
     goal = tmp_path / "out" / "a.png"
     assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 130
     assert names(tmp_path / "out") == []
@@ -269,7 +269,7 @@ def test_a_full_disk(capsys, folder, tmp_path, small_model, monkeypatch):
     def full(file, *_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("snellen.frames.still_write._save", full)
+    monkeypatch.setattr("snellen.stills.still_write._save", full)
     goal = tmp_path / "out" / "a.png"
     assert run("upscale", folder / "a.png", "-o", goal, "--model", small_model) == 1
     err = capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.frames import limits
-from snellen.frames.still import Still, header, read, write
+from snellen.stills.still import Still, header, read, write
 
 
 def chunk(name, body):

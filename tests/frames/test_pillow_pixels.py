@@ -12,7 +12,7 @@ from PIL import Image, ImageCms
 import snellen
 from snellen.errors import InputError
 from snellen.frames import arrays
-from snellen.frames.still import read
+from snellen.stills.still import read
 
 SRGB = ImageCms.createProfile("sRGB")
 

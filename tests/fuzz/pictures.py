@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from fuzz.case import Random
-from snellen.frames import tiff_write
+from snellen.stills import tiff_write
 from support import stills
 
 

@@ -75,7 +75,8 @@ def _format(path: str) -> str | None:
 
 def _deep(path: str) -> tuple[int, int] | None:
     """Return the size of a TIFF file with samples that Pillow does not know, by our reader."""
-    from snellen.frames import tiff, tiff_kinds
+    from snellen.frames import tiff_kinds
+    from snellen.stills import tiff
 
     try:
         with Path(path).open("rb") as file:

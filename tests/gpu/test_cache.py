@@ -119,7 +119,7 @@ def test_models_of_the_gpu_are_bounded(cuda, random, random_model):
     """As many as MODELS stay; each result is right, also of one that had to be laid out again."""
     from snellen import clear_cache, upscale
     from snellen.aplus.cuda.luma import MODELS
-    from snellen.frames import prepared
+    from snellen.engine import prepared
     from snellen.gpu import memory
 
     clear_cache()

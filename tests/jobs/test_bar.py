@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import snellen
-from snellen.frames.still import Still, write
 from snellen.jobs import Bar, Progress, bar
+from snellen.stills.still import Still, write
 
 
 class Kernel:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
-from snellen.frames.existing import ExistsError
+from snellen.files.existing import ExistsError
 from snellen.jobs import (
     DeblurJob,
     MiaSettings,

@@ -299,7 +299,7 @@ def test_the_images_of_a_folder_and_their_psfs(nodes, tmp_path, monkeypatch):
         assert far == here
         assert len(far) == 5
     # What a killed worker leaves is removed by the next process that wants a temporary folder.
-    sweep = [sys.executable, "-c", "from snellen.frames import temporary; temporary.sweep()"]
+    sweep = [sys.executable, "-c", "from snellen.files import temporary; temporary.sweep()"]
     subprocess.run(sweep, env={**ENVIRONMENT, "TMPDIR": str(nodes.temporary)}, check=True)
     assert not list(nodes.temporary.glob("snellen-*"))
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from snellen import deblur_file, score_files, upscale_file
 from snellen.errors import IncompleteError, InputError
-from snellen.frames.still import header
+from snellen.stills.still import header
 from support.cli import run
 
 

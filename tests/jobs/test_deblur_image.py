@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.frames.still import read
 from snellen.jobs import psf_files
+from snellen.stills.still import read
 from support.cli import names
 from support.mia.plain import deblur, deblur_file
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.frames.still import read
 from snellen.mia.centre import centroid
+from snellen.stills.still import read
 from support.cli import run
 from support.jobs import planes, write_y4m
 from support.mia.place import BLURS, LOPSIDED, distance, given

@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.frames.still import read
 from snellen.jobs import (
     MiaSettings,
     Progress,
@@ -21,6 +20,7 @@ from snellen.jobs import (
 )
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Collected
+from snellen.stills.still import read
 from snellen.upscaling.models import load
 from snellen.video.clip import Clip
 from support.aplus.drawings import drawing

@@ -14,8 +14,8 @@ from PIL import Image
 import snellen
 from snellen.cli.report import Report
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
-from snellen.frames.existing import AppearedError, BusyError, ExistsError, exists
+from snellen.files import atomic
+from snellen.files.existing import AppearedError, BusyError, ExistsError, exists
 from snellen.jobs import planning
 from snellen.jobs.planning import Plan, passed_over, without_existing
 from support.cli import names, run

@@ -9,10 +9,10 @@ import pytest
 
 import snellen
 from snellen.errors import DeviceError, plain
-from snellen.frames.still import Still, read, write
 from snellen.gpu import device, driver
 from snellen.jobs import deblur_step, score_step
 from snellen.jobs.fallback import chosen, on_device
+from snellen.stills.still import Still, read, write
 from snellen.upscaling import image as module
 
 FULL = "the GPU's memory does not suffice"

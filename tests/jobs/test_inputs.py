@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.frames.kinds import is_image
+from snellen.files.kinds import is_image
 from snellen.jobs.deblur import psf_targets
 from snellen.jobs.options import VideoOptions, device_list, paths, rate, seconds
 from snellen.jobs.planning import plan

@@ -26,7 +26,7 @@ from snellen.errors import (
     InternalError,
     SnellenError,
 )
-from snellen.frames.remote import typed
+from snellen.files.remote import typed
 from snellen.jobs import (
     Clip,
     DeblurJob,

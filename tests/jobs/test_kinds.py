@@ -14,10 +14,10 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError
-from snellen.frames.protocol import pictures
-from snellen.frames.still import read
 from snellen.jobs.naming import beside, written
 from snellen.jobs.sequence import files_of, makes_film
+from snellen.stills.protocol import pictures
+from snellen.stills.still import read
 from snellen.video.unopened import check_moves
 from support.cli import names, run
 

@@ -15,7 +15,7 @@ import sys
 import numpy as np
 import pytest
 
-from snellen.frames.still import Still, write
+from snellen.stills.still import Still, write
 from support.video.clips import make
 
 STEMS = [
@@ -26,7 +26,7 @@ STEMS = [
 ]  # fmt: skip
 BAIT = [b"x000", b"x001", b"x1", b"y1", b"a", b"b", b"x", b"y", b"b"]
 
-STILL = "from snellen.frames.still import read; read(path)"
+STILL = "from snellen.stills.still import read; read(path)"
 FILM = """
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
@@ -35,16 +35,16 @@ list(source.items()); source.close()
 """
 READERS = {
     "still": (".png", np.uint8, STILL),
-    "header": (".png", np.uint8, "from snellen.frames.still import header; header(path)"),
+    "header": (".png", np.uint8, "from snellen.stills.still import header; header(path)"),
     "deep": (".tif", np.uint16, STILL),
     "deep_png": (".png", np.uint16, STILL),
-    "training": (".png", np.uint8, "from snellen.frames.protocol import luma; luma(path)"),
+    "training": (".png", np.uint8, "from snellen.stills.protocol import luma; luma(path)"),
     "film": (".mkv", None, FILM),
     "psf_image": (".png", "psf", "from snellen.jobs.psf_files import read; read(path)"),
     "psf": (".npy", "array", "from snellen.jobs.psf_files import read; read(path)"),
     "positions": (".txt", b"1,2\n", "from snellen.jobs.positions import Region\n"
                   "Region(3, 4, positions=path).track()"),
-    "model": (".st", "model", "from snellen.frames.tensors import read; read(path)"),
+    "model": (".st", "model", "from snellen.files.tensors import read; read(path)"),
 }  # fmt: skip
 LISTS = {
     "hls.mkv": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nbait.mkv\n#EXT-X-ENDLIST\n",

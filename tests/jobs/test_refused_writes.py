@@ -9,7 +9,7 @@ import pytest
 
 from snellen import upscale_file
 from snellen.errors import InputError, OutputError
-from snellen.frames.atomic import protected
+from snellen.files.atomic import protected
 from snellen.jobs import UpscaleJob
 from snellen.jobs.dry import dry_run
 from snellen.jobs.enhance import Enhancement

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.frames import transfer
-from snellen.frames.remote import Remote, typed
+from snellen.files import transfer
+from snellen.files.remote import Remote, typed
 from snellen.jobs import Job, UpscaleJob, VideoOptions
 from snellen.jobs.execute import run as run_job
 from snellen.jobs.planning import plan
@@ -310,8 +310,8 @@ def test_s3(store, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_what_comes_to_exist_meanwhile_stays(store, tmp_path, monkeypatch, heard):
-    from snellen.frames.still import Still, write
     from snellen.jobs import execute
+    from snellen.stills.still import Still, write
 
     write(tmp_path / "a.png", Still(np.zeros((8, 8, 3), np.uint8)))
     job = UpscaleJob(source="a.png", target="s3://bucket/b.png", method="aplus", device="cpu")
@@ -335,8 +335,8 @@ def test_an_upload_that_is_killed_leaves_no_object(store, tmp_path):
     code = """
 import os, signal
 from pathlib import Path
-from snellen.frames import store, transfer
-from snellen.frames.remote import typed
+from snellen.files import store, transfer
+from snellen.files.remote import typed
 system = transfer.system(typed("s3://bucket/b"))
 async def parts(*given, **how):
     os.kill(os.getpid(), signal.SIGKILL)

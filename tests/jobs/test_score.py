@@ -12,12 +12,12 @@ from PIL import ExifTags, Image
 import snellen
 from snellen import score_files
 from snellen.errors import IncompleteError, InputError
-from snellen.frames.still import Still, write
 from snellen.jobs import score_step
 from snellen.jobs.pairs import pair
 from snellen.mad import heatmap
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
+from snellen.stills.still import Still, write
 from snellen.video.luma_reader import grey
 from snellen.video.resize import resize
 from support.mad import drawn

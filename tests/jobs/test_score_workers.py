@@ -15,13 +15,13 @@ import pytest
 
 from snellen import score_files
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
-from snellen.frames.still import Still, write
 from snellen.jobs import ScoreJob, cluster_task, score_parts
 from snellen.jobs.events import Collected, Silent
 from snellen.jobs.executors import in_order
 from snellen.jobs.pool import Pool
 from snellen.jobs.score_run import ScoreRun
 from snellen.jobs.tickets import Worker
+from snellen.stills.still import Still, write
 from support.cli import run as command
 from support.fake_ray import fake_ray
 from support.video.clips import make

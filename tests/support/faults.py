@@ -23,7 +23,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from snellen.frames.still import Still, write
+from snellen.stills.still import Still, write
 from support.jobs import write_y4m
 from support.video import clips
 

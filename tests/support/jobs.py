@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from snellen.frames.frame import Format
-from snellen.frames.still import Still, write
+from snellen.stills.still import Still, write
 
 WIDTH, HEIGHT, FRAMES = 24, 20, 4
 FORMAT = Format(WIDTH, HEIGHT, 8, (1, 1))

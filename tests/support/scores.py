@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.frames.still import Still, write
+from snellen.stills.still import Still, write
 from support.mad.pairs import authors
 from support.video.clips import make
 

@@ -11,7 +11,7 @@ import av
 import numpy as np
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
-from snellen.frames import tiff, tiff_write
+from snellen.stills import tiff, tiff_write
 
 
 def heic(pixels, *, deep=False, exif=b""):

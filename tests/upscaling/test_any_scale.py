@@ -8,7 +8,7 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError, ModelError
-from snellen.frames.still import read
+from snellen.stills.still import read
 from snellen.upscaling.models import load
 
 

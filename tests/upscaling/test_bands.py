@@ -8,8 +8,8 @@ import pytest
 from snellen import upscale, upscale_file
 from snellen.aplus.cuda.features import TILE
 from snellen.aplus.cuda.filters import side
-from snellen.frames.still import Still, read, write
 from snellen.jobs.events import Silent
+from snellen.stills.still import Still, read, write
 from snellen.upscaling import bands as module
 from snellen.upscaling.bands import LEAST, bands
 from snellen.upscaling.methods import reach, tile

@@ -10,7 +10,7 @@ import pytest
 
 import snellen
 from snellen.errors import InputError, ModelError
-from snellen.frames import tensors
+from snellen.files import tensors
 from snellen.jobs import UpscaleJob
 from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from snellen.frames.evaluation import psnr_table
-from snellen.frames.protocol import planes
+from snellen.stills.evaluation import psnr_table
+from snellen.stills.protocol import planes
 from snellen.upscaling.methods import luma_on_cpu
 from snellen.upscaling.models import load
 

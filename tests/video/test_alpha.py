@@ -11,8 +11,8 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError
+from snellen.files.numbering import numbered
 from snellen.frames.frame import Format, Frame
-from snellen.frames.numbering import numbered
 from snellen.upscaling.fit import Fit
 from snellen.upscaling.opacity import OpacityUpscaler
 from snellen.upscaling.target import geometry, target

@@ -13,11 +13,12 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic, still
-from snellen.frames.atomic import protected
+from snellen.files import atomic
+from snellen.files.atomic import protected
+from snellen.files.numbering import is_pattern, numbered, there
 from snellen.frames.frame import Format, Frame
-from snellen.frames.numbering import is_pattern, numbered, there
 from snellen.jobs.events import Collected
+from snellen.stills import still
 from snellen.video.convert import Encoding, convert
 from snellen.video.sink import staging
 from snellen.video.sink.pictures import rgb

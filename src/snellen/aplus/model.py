@@ -20,7 +20,7 @@ from snellen.aplus.differences import FILTERS
 from snellen.aplus.packed import Packed
 from snellen.aplus.symmetry import kinds
 from snellen.errors import ModelError
-from snellen.frames import atomic, tensors
+from snellen.files import atomic, tensors
 from snellen.frames.brief import Brief
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"

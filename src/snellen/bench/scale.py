@@ -26,7 +26,7 @@ from snellen.bench.inputs import codes, picture
 from snellen.bench.scale_tickets import MODEL, PRESET, Decode, Encode, Enlarge, Share, digest
 from snellen.cpu.threads import cores
 from snellen.errors import SnellenError
-from snellen.frames import temporary
+from snellen.files import temporary
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.jobs import Encoding, ScoreJob, Silent, UpscaleJob, VideoOptions

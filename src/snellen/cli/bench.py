@@ -14,7 +14,7 @@ from snellen.cli.groups import FILES, MACHINE, REPORT, Command, group
 from snellen.cli.options import OVERWRITE
 from snellen.cli.types import NAMED, WRITTEN, Whole
 from snellen.errors import SnellenError
-from snellen.frames import atomic
+from snellen.files import atomic
 
 MEASURED = "What is measured"
 _DEVICE = click.option(

@@ -157,7 +157,7 @@ def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
 
 def _finish(job: CompareJob, report: Report) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
-    from snellen.frames.atomic import protected
+    from snellen.files.atomic import protected
     from snellen.jobs.execute import run
 
     report.begun(" ".join(map(str, (job.reference, *job.variants))), str(job.target), job)

@@ -57,7 +57,7 @@ def config_of(file: str | None) -> Config | None:
     """Return the file that --config names, or else the user's; None: that is not there."""
     import tomllib
 
-    from snellen.frames.remote import check_local, typed
+    from snellen.files.remote import check_local, typed
 
     path = place() if file is None else typed(file)
     if path is not None:
@@ -66,7 +66,7 @@ def config_of(file: str | None) -> Config | None:
         return None
     if file is None:
         _trusted(path)
-    from snellen.frames import opening
+    from snellen.files import opening
 
     try:
         return Config(path, tomllib.loads(opening.contents(path, LARGEST).decode()))

@@ -127,7 +127,7 @@ def _run(
 
     `after` is the report about the only job, where one is wanted.
     """
-    from snellen.frames.atomic import protected
+    from snellen.files.atomic import protected
     from snellen.jobs.events import Collected
     from snellen.jobs.fallback import chosen
     from snellen.jobs.planning import passed_over

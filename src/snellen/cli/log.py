@@ -14,9 +14,9 @@ from typing import IO, Any
 from snellen._version import __version__
 from snellen.cli import terminal
 from snellen.errors import InputError, OutputError
-from snellen.frames.kinds import names_picture
-from snellen.frames.protection import place
-from snellen.frames.remote import check_local
+from snellen.files.kinds import names_picture
+from snellen.files.protection import place
+from snellen.files.remote import check_local
 from snellen.jobs import folders
 
 _PARAMETERS = {"output": "target", "inputs": "source"}

@@ -217,7 +217,7 @@ class Report:
         context = click.get_current_context(silent=True)
         if context is not None:  # otherwise this is a test
             self._begin(context)
-        from snellen.frames.waiting import heard
+        from snellen.files.waiting import heard
 
         self._heard = heard(self.notice)
         self._heard.__enter__()

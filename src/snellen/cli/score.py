@@ -276,7 +276,7 @@ def _report(job: ScoreJob, target: Path | None, size: float) -> CompareJob | Non
 
 def _finish(job: ScoreJob, report: _ScoreReport, after: CompareJob | None) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
-    from snellen.frames.atomic import protected
+    from snellen.files.atomic import protected
     from snellen.jobs.execute import run
     from snellen.jobs.score import IMAGE
 

@@ -44,7 +44,7 @@ def run_pairs(
     report: Report,
 ) -> int:
     """Score the pairs of a list with the settings of a job; return the exit code."""
-    from snellen.frames.atomic import protected
+    from snellen.files.atomic import protected
     from snellen.jobs.pair_list import read_pairs
     from snellen.jobs.pair_scores import score_pairs
     from snellen.jobs.pair_table import PairTable, check_maps, columns, maps_of

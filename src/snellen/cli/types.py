@@ -40,7 +40,7 @@ class _Named(click.Path):
             if stat.S_ISREG(out.st_mode) and os.path.samestat(found, out):
                 self.fail(f"{value} is the file that standard output goes to", param, ctx)
         if isinstance(value, str) and "://" in value:
-            from snellen.frames.remote import typed
+            from snellen.files.remote import typed
 
             try:
                 return typed(value)

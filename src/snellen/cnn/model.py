@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from snellen.cnn.definition import MOST_CHANNELS, MOST_LAYERS, SCALES, SKIPS
 from snellen.errors import ModelError
-from snellen.frames import atomic, tensors
+from snellen.files import atomic, tensors
 from snellen.frames.brief import Brief
 
 FORMAT = "snellen-cnn-1"

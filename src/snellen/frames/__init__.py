@@ -1,1 +1,1 @@
-"""Pictures: frames, colour, rounding, bicubic, image files, arrays of other libraries."""
+"""Pictures: frames, colour, rounding, bicubic, arrays of other libraries."""

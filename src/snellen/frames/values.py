@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError, quoted
+from snellen.files.remote import typed
 from snellen.frames.limits import memory
-from snellen.frames.remote import typed
 
 MOST = 2**31 - 1
 """Greatest whole number of any parameter, unless it says otherwise."""

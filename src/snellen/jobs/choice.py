@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
-from snellen.frames import still
 from snellen.jobs.events import Events, notify
 from snellen.jobs.sequence import files_of
 from snellen.jobs.stills import samples_of
 from snellen.sources.kind import Kind, decide, traces_in
+from snellen.stills import still
 from snellen.upscaling import doubt, models, shipped
 
 if TYPE_CHECKING:

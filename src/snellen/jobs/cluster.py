@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.frames.waiting import waiting
+from snellen.files.waiting import waiting
 from snellen.jobs.cluster_connection import connect, library
 from snellen.jobs.events import Events, notify
 from snellen.jobs.stragglers import Times

@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 from snellen.errors import InputError, quoted
+from snellen.files.waiting import waiting
 from snellen.frames import values
-from snellen.frames.waiting import waiting
 
 LOCAL = "local"
 """Address of a cluster of this machine alone, which is started for a run and ended with it."""

@@ -15,7 +15,7 @@ import av
 
 from snellen._version import __version__
 from snellen.errors import InputError, SnellenError, unexpected
-from snellen.frames.remote import Remote
+from snellen.files.remote import Remote
 from snellen.gpu import device as devices
 from snellen.jobs.events import Silent
 from snellen.jobs.files import read_by

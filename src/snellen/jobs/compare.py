@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.frames import atomic, values
+from snellen.files import atomic
+from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, contents

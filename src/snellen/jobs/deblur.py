@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
+from snellen.files.kinds import is_image
 from snellen.frames.brief import Brief
-from snellen.frames.kinds import is_image
 from snellen.jobs import psf_files
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.fields import check_types

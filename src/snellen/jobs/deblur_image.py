@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames import atomic
-from snellen.frames.still import Still, read, write
+from snellen.files import atomic
 from snellen.frames.still_origin import Origin
 from snellen.gpu import device as devices
 from snellen.jobs import psf_files
@@ -26,6 +25,7 @@ from snellen.mia.definition import ITERATIONS
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
+from snellen.stills.still import Still, read, write
 from snellen.video.track import Track
 
 Array = npt.NDArray[Any]

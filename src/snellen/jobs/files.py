@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames import atomic, temporary
-from snellen.frames.protection import File, check_streams, is_input, place
+from snellen.files import atomic, temporary
+from snellen.files.protection import File, check_streams, is_input, place
 from snellen.jobs import folders
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.deblur import DeblurJob

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.frames.unchanged import Unchanged
 from snellen.jobs import psf_files
 from snellen.jobs.deblur_step import UNSEEN, DeblurStep, FrameFits

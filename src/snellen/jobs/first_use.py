@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from snellen import caches
-from snellen.frames.waiting import heard
+from snellen.files.waiting import heard
 from snellen.jobs.events import Events
 
 _WHAT = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from snellen import unfinished
 from snellen.errors import InputError, OutputError
-from snellen.frames import opening
+from snellen.files import opening
 
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from snellen.errors import InputError, OutputError
-from snellen.frames.kinds import is_picture
-from snellen.frames.protection import File, place
-from snellen.frames.still_formats import WRITTEN
+from snellen.files.kinds import is_picture
+from snellen.files.protection import File, place
+from snellen.files.still_formats import WRITTEN
 
 ANIMATED = (".webp", ".avif")
 """Suffixes of images that may also be films."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InternalError, SnellenError, unexpected
-from snellen.frames import temporary
-from snellen.frames.protection import protected
+from snellen.files import temporary
+from snellen.files.protection import protected
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.execute import run

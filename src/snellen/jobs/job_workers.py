@@ -11,8 +11,8 @@ from pathlib import Path
 
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InputError, SnellenError, unexpected
-from snellen.frames import atomic, protection
-from snellen.frames.remote import Remote
+from snellen.files import atomic, protection
+from snellen.files.remote import Remote
 from snellen.jobs import folders
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Progress

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames.kinds import is_image
+from snellen.files.kinds import is_image
 from snellen.jobs.inputs import PIPE, image_name
 from snellen.upscaling.target import Target
 

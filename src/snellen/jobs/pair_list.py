@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames import opening
+from snellen.files import opening
 from snellen.jobs.inputs import PIPE
 
 HEAD = ("reference", "distorted")

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.jobs import score_outputs
 from snellen.jobs.inputs import contents
 from snellen.jobs.naming import lengthened

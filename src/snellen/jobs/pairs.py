@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.files.kinds import UNREAD_SUFFIXES, is_image, is_known
 from snellen.frames import white
 from snellen.frames.axes import NOT_FINITE, REPLACE
 from snellen.frames.frame import Format
-from snellen.frames.kinds import UNREAD_SUFFIXES, is_image, is_known
-from snellen.frames.still import header, read
 from snellen.jobs.score_step import check_size
 from snellen.mad.luma import luma
+from snellen.stills.still import header, read
 from snellen.video.differences import scaled, unequal
 from snellen.video.luma_reader import WHITE, grey
 from snellen.video.resize import resize

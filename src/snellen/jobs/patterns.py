@@ -14,8 +14,8 @@ from fnmatch import translate
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames.opening import is_address, missing
-from snellen.frames.remote import Remote
+from snellen.files.opening import is_address, missing
+from snellen.files.remote import Remote
 
 _NUMBER = re.compile(r"%(?:0([1-9]))?d")
 _WILD = re.compile(r"[*?]|\[[^\]]+\]")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snellen.errors import InputError, SnellenError
+from snellen.files.existing import ELSEWHERE, BusyError, ExistsError
+from snellen.files.kinds import names_picture
+from snellen.files.protection import place
+from snellen.files.remote import Remote
 from snellen.frames import values
-from snellen.frames.existing import ELSEWHERE, BusyError, ExistsError
-from snellen.frames.kinds import names_picture
-from snellen.frames.protection import place
-from snellen.frames.remote import Remote
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.naming import Word, beside, written
 from snellen.jobs.options import File, optional_path

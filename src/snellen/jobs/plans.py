@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, quoted
-from snellen.frames import atomic, opening, values
-from snellen.frames.protection import place
-from snellen.frames.remote import Remote
+from snellen.files import atomic, opening
+from snellen.files.protection import place
+from snellen.files.remote import Remote
+from snellen.frames import values
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import around

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, OutputError, SnellenError
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.jobs.events import Events, notify
 from snellen.jobs.stragglers import LEAST, Times
 from snellen.jobs.worker_process import PATIENCE, WorkerProcess

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError, quoted
+from snellen.files.opening import contents
 from snellen.frames.brief import Brief
-from snellen.frames.opening import contents
 from snellen.frames.values import items
 from snellen.jobs.fields import check_types
 from snellen.video.track import Track

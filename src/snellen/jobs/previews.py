@@ -11,7 +11,8 @@ from typing import Any
 
 from snellen.cpu import threads
 from snellen.errors import InputError, quoted
-from snellen.frames import atomic, limits, temporary, values
+from snellen.files import atomic, temporary
+from snellen.frames import limits, values
 from snellen.frames.brief import Brief
 from snellen.jobs.compare import MOST_PICTURES, MOST_VARIANTS, CompareJob
 from snellen.jobs.deblur import DeblurJob

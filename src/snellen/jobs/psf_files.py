@@ -17,10 +17,11 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from snellen.errors import InputError, quoted
-from snellen.frames import arrays, atomic, values
-from snellen.frames.kinds import is_image
-from snellen.frames.opening import contents
-from snellen.frames.protection import place
+from snellen.files import atomic
+from snellen.files.kinds import is_image
+from snellen.files.opening import contents
+from snellen.files.protection import place
+from snellen.frames import arrays, values
 from snellen.mia.psf import given
 
 Array = npt.NDArray[Any]
@@ -234,7 +235,7 @@ def _nested(numbers: Any) -> Any:
 def _grey(path: Path) -> Array:
     if not is_image(path):
         raise InputError(f"{path}: a PSF is an array of NumPy (.npy) or an image, such as .png")
-    from snellen.frames.still import read as opened
+    from snellen.stills.still import read as opened
 
     still = opened(path)
     if still.damage:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import overload
 
 from snellen.errors import InputError
-from snellen.frames import atomic
-from snellen.frames.kinds import is_image, names_image
+from snellen.files import atomic
+from snellen.files.kinds import is_image, names_image
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.enhance import Enhancement

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
+from snellen.files.kinds import UNREAD_SUFFIXES, are_images
+from snellen.files.opening import missing
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.frames.kinds import UNREAD_SUFFIXES, are_images
-from snellen.frames.opening import missing
 from snellen.frames.white import stated
 from snellen.jobs import score_outputs
 from snellen.jobs.cluster_connection import check_cluster

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames import atomic
-from snellen.frames.protection import is_input, place
+from snellen.files import atomic
+from snellen.files.protection import is_input, place
 from snellen.jobs.inputs import PIPE, contents
 
 

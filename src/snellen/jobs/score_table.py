@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.frames.brief import Brief
 from snellen.mad.pooling import Pooled, pool, pool_psnr
 

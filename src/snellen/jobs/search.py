@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames.kinds import is_known
-from snellen.frames.protection import place
+from snellen.files.kinds import is_known
+from snellen.files.protection import place
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.patterns import matching
 

@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from snellen.frames.opening import opened, raw
+from snellen.files.opening import opened, raw
 from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.naming import lengthened

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
-from snellen.frames import store
-from snellen.frames.kinds import is_image, kind_of, names_image
-from snellen.frames.numbering import is_pattern, there
-from snellen.frames.opening import missing
-from snellen.frames.remote import Remote
-from snellen.frames.signatures import UNKNOWN
+from snellen.files import store
+from snellen.files.kinds import is_image, kind_of, names_image
+from snellen.files.numbering import is_pattern, there
+from snellen.files.opening import missing
+from snellen.files.remote import Remote
+from snellen.files.signatures import UNKNOWN
 from snellen.jobs.events import Events
 from snellen.jobs.inputs import ANIMATED, PIPE
 from snellen.jobs.naming import Word

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from snellen.errors import InputError, quoted
+from snellen.files.remote import Remote, typed
 from snellen.frames.brief import Brief
-from snellen.frames.remote import Remote, typed
 
 VERSION = 1
 """Of the JSON: it rises when a job of before can no longer be read."""

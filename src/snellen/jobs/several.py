@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from snellen.errors import InputError, SnellenError, unexpected
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.frames.values import function, items
 from snellen.jobs.deblur import DeblurResult
 from snellen.jobs.events import Collected, Events, listening

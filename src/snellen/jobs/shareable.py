@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from snellen.frames import protection
-from snellen.frames.remote import Remote
+from snellen.files import protection
+from snellen.files.remote import Remote
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.files import AnyJob, named_by, read_by, written_by
 from snellen.jobs.inputs import is_own

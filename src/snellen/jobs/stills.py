@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import IncompleteError, InputError
-from snellen.frames import atomic
-from snellen.frames.opening import is_stream
-from snellen.frames.still import Page, Still, check, losses, pages, read, read_page
-from snellen.frames.still_formats import FORMATS, TIFF, WRITTEN, with_quality
+from snellen.files import atomic
+from snellen.files.opening import is_stream
+from snellen.files.still_formats import FORMATS, TIFF, WRITTEN, with_quality
 from snellen.frames.white import MOST
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs import PIPE, STANDARD_INPUT
+from snellen.stills.still import Page, Still, check, losses, pages, read, read_page
 
 
 def opened(

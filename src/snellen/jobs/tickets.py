@@ -19,7 +19,7 @@ from snellen.jobs.first_use import announced
 from snellen.video.progress import Meter, Progress
 
 if TYPE_CHECKING:
-    from snellen.frames.protection import Naming
+    from snellen.files.protection import Naming
     from snellen.video.media import MediaInfo
     from snellen.video.ready import LateStep
     from snellen.video.segments.encode import Writing

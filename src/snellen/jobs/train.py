@@ -18,7 +18,7 @@ import numpy.typing as npt
 from snellen.aplus.training.settings import Report, Settings
 from snellen.cnn.training.settings import NetworkReport, NetworkSettings
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.frames.brief import Brief
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fields import check_types
@@ -28,8 +28,8 @@ from snellen.jobs.serial import Job
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
     from snellen.cnn.model import Model as Network
-    from snellen.frames.evaluation import Luma
     from snellen.frames.frame import Format
+    from snellen.stills.evaluation import Luma
 
 Images = Mapping[str, npt.NDArray[np.float32]]
 Learnt = tuple["Model | Network", Report | NetworkReport, "Callable[[Format, Format], Luma]"]
@@ -128,9 +128,9 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
         Nothing is left under the target's name.
     """
     # Not for every job: this module is imported for all of them.
-    from snellen.frames.evaluation import psnr_table
-    from snellen.frames.protocol import EVALUATED, planes, require
     from snellen.jobs.stills import damaged
+    from snellen.stills.evaluation import psnr_table
+    from snellen.stills.protocol import EVALUATED, planes, require
 
     if job.is_network:
         _require_torch()

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import store
-from snellen.frames.existing import exists
-from snellen.frames.remote import Remote
+from snellen.files import store
+from snellen.files.existing import exists
+from snellen.files.remote import Remote
 from snellen.jobs.events import Events, notify
 from snellen.jobs.files import AnyJob, read_by
 from snellen.jobs.score import ScoreJob

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from snellen.frames.still import Still, write, write_pages
 from snellen.gpu import device as devices
 from snellen.jobs.choice import Models
 from snellen.jobs.events import Events
@@ -15,6 +14,7 @@ from snellen.jobs.fallback import on_device
 from snellen.jobs.sizes import image_at
 from snellen.jobs.stills import damaged, further, opened, pages_of, rows_of, samples_of
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+from snellen.stills.still import Still, write, write_pages
 from snellen.upscaling import image
 from snellen.upscaling.target import SCALES
 

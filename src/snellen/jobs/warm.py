@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from snellen import caches
-from snellen.frames import temporary
+from snellen.files import temporary
 from snellen.gpu import device as devices
 from snellen.jobs.first_use import complaint
 

@@ -20,7 +20,7 @@ from snellen.errors import SnellenError, unexpected
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snellen.frames.protection import Mark
+    from snellen.files.protection import Mark
 
 _OFTEN = 0.2
 """Seconds between two messages about progress, at least."""

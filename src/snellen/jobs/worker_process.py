@@ -20,7 +20,7 @@ from snellen.jobs.worker import framed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snellen.frames.protection import Mark
+    from snellen.files.protection import Mark
     from snellen.jobs.tickets import Ticket
 
 PATIENCE = 5.0

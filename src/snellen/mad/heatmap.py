@@ -25,11 +25,11 @@ from PIL.PngImagePlugin import PngInfo
 from snellen import unfinished
 from snellen.cpu.pool import Pool
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
-from snellen.frames.leftovers import is_hidden
+from snellen.files import atomic
+from snellen.files.leftovers import is_hidden
+from snellen.files.protection import is_input
+from snellen.files.remote import check_local
 from snellen.frames.notebook import host
-from snellen.frames.protection import is_input
-from snellen.frames.remote import check_local
 
 DETECTION = 200.0
 """Detection maps are shown so many times larger, whatever `hi_scale` is: HI of 2011 is the root

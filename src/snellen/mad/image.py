@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.prepared import borrowed
+from snellen.engine.several import shared
 from snellen.errors import InputError, quoted
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
-from snellen.frames.prepared import borrowed
-from snellen.frames.several import shared
 from snellen.frames.values import flag
 from snellen.gpu import memory
 from snellen.mad.beside import measured

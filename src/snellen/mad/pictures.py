@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.prepared import borrowed
 from snellen.errors import InputError
 from snellen.frames import arrays, white
 from snellen.frames.axes import NOT_FINITE, REPLACE, Axes, check_dtype, check_finite
-from snellen.frames.prepared import borrowed
 from snellen.frames.values import check_bytes
 from snellen.mad.cuda.pictures import SLACK, Luma, Pictures
 from snellen.mad.definition import SMALLEST

@@ -9,10 +9,10 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from snellen.engine.prepared import retried
 from snellen.errors import InputError, quoted
 from snellen.frames import values
 from snellen.frames.frame import Format, check_format
-from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.engine.prepared import borrowed
 from snellen.frames.arrays import library
 from snellen.frames.frame import Format
-from snellen.frames.prepared import borrowed
 from snellen.gpu import device as devices
 from snellen.gpu import memory
 from snellen.mia import edges

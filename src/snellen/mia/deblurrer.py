@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.prepared import retried
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, check_format
-from snellen.frames.prepared import retried
 from snellen.frames.values import choice
 from snellen.gpu import device as devices
 from snellen.gpu.profile import paused

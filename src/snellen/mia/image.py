@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
+from snellen.engine.prepared import allocating
 from snellen.errors import InputError
 from snellen.frames import arrays, white
 from snellen.frames.array_types import DLPack, Sample
@@ -18,7 +19,6 @@ from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.caution import caution
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
-from snellen.frames.prepared import allocating
 from snellen.frames.values import check_bytes, choice
 from snellen.mia import samples, settings
 from snellen.mia.channels import Work, restored_array

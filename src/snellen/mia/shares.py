@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.engine.prepared import allocating
+from snellen.engine.several import shared
 from snellen.frames import arrays
-from snellen.frames.prepared import allocating
-from snellen.frames.several import shared
 from snellen.gpu.device import settle
 from snellen.mia import edges
 from snellen.mia.batches import Found, joined

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.streams import Streams
 from snellen.errors import InputError
-from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.result import Restored

@@ -11,16 +11,16 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from snellen.engine.engine import SLOTS
+from snellen.engine.prepared import borrowed
+from snellen.engine.several import shared
 from snellen.frames import arrays
 from snellen.frames.array_types import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.bicubic import bicubic
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.colour import rgb, ycc
-from snellen.frames.engine import SLOTS
 from snellen.frames.frame import Frame
-from snellen.frames.prepared import borrowed
-from snellen.frames.several import shared
 from snellen.frames.values import check_bytes
 from snellen.gpu import memory
 from snellen.process import while_running

@@ -13,8 +13,9 @@ from snellen.addresses import without_secrets
 from snellen.aplus import model as aplus
 from snellen.cnn import model as cnn
 from snellen.errors import InputError, ModelError, quoted
-from snellen.frames import tensors, values
-from snellen.frames.opening import is_address
+from snellen.files import tensors
+from snellen.files.opening import is_address
+from snellen.frames import values
 from snellen.upscaling import shipped
 
 Model = aplus.Model | cnn.Model

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
+from snellen.engine.prepared import retried
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
-from snellen.frames.prepared import retried
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home, while_running

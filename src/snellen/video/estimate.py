@@ -15,7 +15,7 @@ import av
 from av.packet import Packet
 
 from snellen.errors import InputError
-from snellen.frames import temporary
+from snellen.files import temporary
 from snellen.frames.brief import Brief
 from snellen.frames.values import decimal
 from snellen.video.chain import rate_of

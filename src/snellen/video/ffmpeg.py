@@ -19,9 +19,9 @@ from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
+from snellen.files.opening import FFmpegFile, for_ffmpeg, raw
+from snellen.files.transfer import RemoteFilm
 from snellen.frames import limits
-from snellen.frames.opening import FFmpegFile, for_ffmpeg, raw
-from snellen.frames.transfer import RemoteFilm
 from snellen.frames.values import MOST, decimal
 from snellen.video import allocation, logs, pixels
 from snellen.video.pipes import Incoming

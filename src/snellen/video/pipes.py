@@ -12,8 +12,8 @@ import select
 import stat
 from typing import Any, BinaryIO
 
-from snellen.frames.signatures import HEAD
-from snellen.frames.waiting import waiting
+from snellen.files.signatures import HEAD
+from snellen.files.waiting import waiting
 
 _PATIENCE_MS = 100
 """Milliseconds between two checks whether to go on waiting."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
+from snellen.files.remote import Remote
 from snellen.frames.frame import Format
-from snellen.frames.remote import Remote
 from snellen.video.alpha import WithAlpha, with_alpha
 from snellen.video.chain import is_steady, rate_of, ticks_of
 from snellen.video.clip import Clip

@@ -8,8 +8,8 @@ from av.container import InputContainer
 from av.stream import Disposition, Stream
 
 from snellen.errors import InputError
-from snellen.frames import kinds, signatures
-from snellen.frames.signatures import MP4, Sort
+from snellen.files import kinds, signatures
+from snellen.files.signatures import MP4, Sort
 from snellen.video.pipes import Incoming
 
 ATTACHED_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails

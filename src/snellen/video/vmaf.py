@@ -15,7 +15,7 @@ from av.filter import Graph, filters_available
 
 from snellen.cpu.threads import available
 from snellen.errors import InputError
-from snellen.frames import temporary
+from snellen.files import temporary
 from snellen.frames.frame import Format, Plane
 from snellen.video import pixels
 

@@ -8,7 +8,7 @@ import pytest
 from snellen.aplus.model import Model
 from snellen.aplus.training.evaluation import psnr_table
 from snellen.errors import InputError
-from snellen.frames.protocol import luma
+from snellen.stills.protocol import luma
 
 
 def test_psnr_table_of_zero_projections_is_bicubic(random):

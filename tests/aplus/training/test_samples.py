@@ -7,7 +7,7 @@ import pytest
 
 from snellen.aplus.training import samples
 from snellen.errors import InputError
-from snellen.frames import protocol
+from snellen.stills import protocol
 from support.aplus import training_reference as reference
 from support.aplus.drawings import drawing
 

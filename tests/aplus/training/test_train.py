@@ -13,7 +13,7 @@ from snellen.aplus.training.evaluation import psnr_table
 from snellen.aplus.training.settings import Settings
 from snellen.aplus.training.train import train
 from snellen.errors import InputError
-from snellen.frames.protocol import planes
+from snellen.stills.protocol import planes
 from support.aplus.drawings import drawing
 
 TINY = Settings(2, anchors=16, iterations=3, samples=3000, sizes=3, neighbours=64)

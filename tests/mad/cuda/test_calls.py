@@ -10,8 +10,8 @@ import pytest
 
 import snellen
 from snellen import score
+from snellen.engine import engine, prepared, streams
 from snellen.errors import DeviceError, InputError
-from snellen.frames import engine, prepared, streams
 from snellen.gpu import device, memory
 from snellen.mad import image as images
 from snellen.mad.cuda import pictures

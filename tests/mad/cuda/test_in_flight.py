@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 import pytest
 
-from snellen.frames import streams as all_streams
+from snellen.engine import streams as all_streams
 from snellen.frames.frame import Format
 from snellen.mad.cuda.backend import Backend
 from snellen.mad.scorer import Scorer

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from snellen import score
-from snellen.frames.engine import SLOTS
+from snellen.engine.engine import SLOTS
 from snellen.frames.frame import Format
 from snellen.mad.cuda.numbers import MOST
 from snellen.mad.scorer import Scorer

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from snellen import Deblurrer
+from snellen.engine import engine as engines
+from snellen.engine import streams as all_streams
 from snellen.errors import DeviceMemoryError, InputError
-from snellen.frames import engine as engines
-from snellen.frames import streams as all_streams
 from snellen.gpu import device, memory
 from snellen.mia.cuda.in_flight import InFlight
 from support.fake_cupy import FakeCupy

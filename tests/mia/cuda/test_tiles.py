@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 import pytest
 
+from snellen.engine import streams as all_streams
 from snellen.errors import InputError
-from snellen.frames import streams as all_streams
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes, samples
 from snellen.frames.quantise import quantise

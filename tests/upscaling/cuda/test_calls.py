@@ -11,8 +11,9 @@ import pytest
 
 import snellen
 from snellen import upscale
+from snellen.engine import engine, prepared, streams
 from snellen.errors import DeviceError, InputError
-from snellen.frames import arrays, engine, prepared, streams
+from snellen.frames import arrays
 from snellen.frames.axes import DTYPES
 from snellen.gpu import device, memory
 from snellen.upscaling import image as images

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from snellen import clear_cache
+from snellen.engine import streams as all_streams
 from snellen.errors import DeviceError, InputError
-from snellen.frames import streams as all_streams
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.gpu import device, profile
 from snellen.upscaling.cuda.frames import Backend
@@ -344,7 +344,7 @@ def test_a_slot_that_fails_is_used_again(random, random_model, monkeypatch):
         step.prepare(format)
         wanted = step.run(frame).planes
         with monkeypatch.context() as patch:
-            patch.setattr("snellen.frames.slots.Slot.send", broken)
+            patch.setattr("snellen.engine.slots.Slot.send", broken)
             for _ in range(4):  # more often than there are slots
                 with pytest.raises(RuntimeError, match="the bus broke"):
                     step.run(frame)

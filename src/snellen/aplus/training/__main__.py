@@ -24,8 +24,8 @@ from snellen._version import __version__
 from snellen.aplus.training.evaluation import psnr_table
 from snellen.aplus.training.oriented import Pair, Settings, clean, train
 from snellen.errors import InputError
-from snellen.frames.protocol import crop, planes
 from snellen.sources.pack import Item, read
+from snellen.stills.protocol import crop, planes
 
 Float32 = npt.NDArray[np.float32]
 TYPES: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}

@@ -1,4 +1,4 @@
-"""Evaluation of an A+ model by the protocol of `snellen.frames.protocol`."""
+"""Evaluation of an A+ model by the protocol of `snellen.stills.protocol`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from snellen.aplus.cpu import Luma
 from snellen.aplus.model import Model
-from snellen.frames import evaluation
+from snellen.stills import evaluation
 
 
 def psnr_table(images: Mapping[str, npt.NDArray[np.float32]], model: Model) -> dict[str, float]:

@@ -26,7 +26,7 @@ from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.frames.bicubic import bicubic
-from snellen.frames.protocol import crop, shrink
+from snellen.stills.protocol import crop, shrink
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]

@@ -26,7 +26,7 @@ from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
-from snellen.frames.protocol import require
+from snellen.stills.protocol import require
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]

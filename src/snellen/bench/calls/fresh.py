@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.errors import SnellenError
-from snellen.frames import temporary
+from snellen.files import temporary
 
 CACHES = ("XDG_CACHE_HOME", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "NUMBA_CACHE_DIR")
 """Variables that name other folders of compiled code, and are not passed on."""

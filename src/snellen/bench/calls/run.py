@@ -16,7 +16,7 @@ from snellen.bench.calls import case, child, films, fresh, pictures, table
 from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.bench.clock import spread
 from snellen.errors import SnellenError
-from snellen.frames import temporary
+from snellen.files import temporary
 from snellen.gpu import device as devices
 
 Say = Callable[[str], None]

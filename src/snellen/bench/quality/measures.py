@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.frames.protocol import psnr
 from snellen.mad.image import score
 from snellen.metrics.ssim import ssim
 from snellen.sources.degrade import Bytes, whole
+from snellen.stills.protocol import psnr
 
 Float32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic as keys
 from snellen.frames.frame import Format, Frame
-from snellen.frames.protocol import luma
 from snellen.sources.degrade import resized
+from snellen.stills.protocol import luma
 from snellen.upscaling import shipped
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler

@@ -16,10 +16,10 @@ from snellen.bench.quality.methods import FILTERS, Method
 from snellen.bench.quality.page import page
 from snellen.bench.quality.run import Run, medians
 from snellen.errors import InputError, OutputError
-from snellen.frames import protocol
-from snellen.frames.still import SUFFIXES
 from snellen.gpu import device as devices
 from snellen.sources.coder import libraries
+from snellen.stills import protocol
+from snellen.stills.still import SUFFIXES
 from snellen.upscaling.models import load
 
 SETS = ("Set5", "Set14")

@@ -15,8 +15,8 @@ from snellen.bench.quality import measures
 from snellen.bench.quality.clips import SOURCES, USED, Clip
 from snellen.bench.quality.methods import Method, bicubic
 from snellen.bench.quality.page import Row, row
-from snellen.frames import protocol
 from snellen.sources.degrade import Bytes, whole
+from snellen.stills import protocol
 
 Float32 = npt.NDArray[np.float32]
 Say = Callable[[str], None]

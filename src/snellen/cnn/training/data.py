@@ -16,8 +16,8 @@ from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
-from snellen.frames.protocol import crop, shrink
 from snellen.sources.pack import Item
+from snellen.stills.protocol import crop, shrink
 
 Float32 = npt.NDArray[np.float32]
 Int64 = npt.NDArray[np.int64]

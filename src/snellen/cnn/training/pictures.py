@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.frames.protocol import luma, pictures
 from snellen.sources.pack import Codes, Item
+from snellen.stills.protocol import luma, pictures
 
 
 @dataclass(frozen=True)

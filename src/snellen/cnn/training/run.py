@@ -22,8 +22,8 @@ from snellen.cnn.training.learner import TYPES, Learner, Settings, Task
 from snellen.cnn.training.level import levelled
 from snellen.cnn.training.network import Network
 from snellen.errors import InputError
-from snellen.frames import atomic
-from snellen.frames.opening import contents
+from snellen.files import atomic
+from snellen.files.opening import contents
 from snellen.sources.pack import Pack, read
 
 RESERVE = 20.0  # seconds of a limited time for validation and files at its end

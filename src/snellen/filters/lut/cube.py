@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError, quoted
-from snellen.frames import opening
+from snellen.files import opening
 
 LARGEST = {1: 65536, 3: 256}
 """Greatest size of a table, by its dimensions (of the specification)."""

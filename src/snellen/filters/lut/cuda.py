@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.engine import SLOTS, Engine
 from snellen.filters.lut.planes import Planes
 from snellen.frames.arrays import pitch, upload
-from snellen.frames.engine import SLOTS, Engine
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.gpu.c_types import C_TYPES

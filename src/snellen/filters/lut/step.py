@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+from snellen.engine.prepared import retried
 from snellen.errors import InputError
 from snellen.filters.lut import cpu, cuda
 from snellen.filters.lut.coding import Matrix
 from snellen.filters.lut.cube import Cube, load
 from snellen.filters.lut.planes import Planes
 from snellen.frames.frame import Format, Frame
-from snellen.frames.prepared import retried
 from snellen.frames.unchanged import Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile

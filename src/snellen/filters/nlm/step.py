@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from snellen.engine.prepared import retried
 from snellen.errors import InputError, quoted
 from snellen.filters.nlm import cpu
 from snellen.filters.nlm.cuda import backend as cuda
@@ -22,7 +23,6 @@ from snellen.filters.nlm.definition import (
 )
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, Plane, check_format
-from snellen.frames.prepared import retried
 from snellen.frames.unchanged import Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile

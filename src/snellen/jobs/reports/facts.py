@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from snellen._version import __version__
-from snellen.frames import still
-from snellen.frames.opening import size_of
+from snellen.files.opening import size_of
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.score import FILM, ScoreResult
 from snellen.jobs.serial import chosen
 from snellen.metrics.names import MAD
 from snellen.report.contents import Facts
+from snellen.stills import still
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
 from snellen.video.media import MediaInfo

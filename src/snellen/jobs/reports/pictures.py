@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames import still, white
+from snellen.frames import white
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.events import Events
@@ -23,6 +23,7 @@ from snellen.mad import heatmap
 from snellen.metrics.names import MAD
 from snellen.report.contents import Moment, Picture
 from snellen.report.encode import shrunk
+from snellen.stills import still
 from snellen.video.media import MediaInfo, PictureInfo
 from snellen.video.pairing import conversions, format_of
 from snellen.video.sink.pictures import matrix_of, rgb

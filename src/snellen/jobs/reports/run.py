@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, plain
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.events import Collected, Events, Progress
 from snellen.jobs.pairs import partners

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from snellen.errors import OutputError
-from snellen.frames import temporary
+from snellen.files import temporary
 from snellen.report.contents import Bytes, Moment
 
 IN_MEMORY = 1 << 29

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frames.engine import SLOTS, Engine
+from snellen.engine.engine import SLOTS, Engine
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import profile

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frames.engine import SLOTS
+from snellen.engine.engine import SLOTS
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu.graph import Work, capture

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from snellen.frames.engine import Engine
+from snellen.engine.engine import Engine
 from snellen.gpu import device as devices
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.kernel import Kernel

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.engine.engine import SLOTS
 from snellen.errors import InputError
-from snellen.frames.engine import SLOTS
 from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel

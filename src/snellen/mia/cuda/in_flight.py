@@ -21,9 +21,9 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
+from snellen.engine.engine import Engine
+from snellen.engine.streams import Streams
 from snellen.errors import DeviceMemoryError
-from snellen.frames.engine import Engine
-from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage

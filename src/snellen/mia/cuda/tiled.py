@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.frames.engine import Engine
+from snellen.engine.engine import Engine
 from snellen.frames.luma import Codes
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.pool import Pool
+from snellen.engine.prepared import borrowed
 from snellen.errors import DeviceMemoryError
 from snellen.frames.arrays import library
-from snellen.frames.prepared import borrowed
 from snellen.gpu import device as devices
 from snellen.mia import psf as psfs
 from snellen.mia.centre import centred

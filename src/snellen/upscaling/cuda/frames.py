@@ -14,9 +14,9 @@ import numpy as np
 
 from snellen.cpu import threads
 from snellen.cpu.pool import Pool
-from snellen.frames.engine import SLOTS, Engine
+from snellen.engine.engine import SLOTS, Engine
+from snellen.engine.streams import Streams
 from snellen.frames.frame import Format, Frame
-from snellen.frames.streams import Streams
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, pinned
 from snellen.upscaling.cpu import blanks

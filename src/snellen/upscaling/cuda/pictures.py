@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.engine import Engine, Pending
 from snellen.frames.bicubic import bicubic, kernel
-from snellen.frames.engine import Engine, Pending
 from snellen.frames.frame import CENTRE
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, scratch

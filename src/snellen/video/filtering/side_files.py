@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.errors import OutputError
-from snellen.frames import atomic, temporary
+from snellen.files import atomic, temporary
 from snellen.video.filtering.graph import Filter, escaped
 from snellen.video.filtering.parse import OPENING, options
 

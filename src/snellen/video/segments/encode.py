@@ -19,7 +19,7 @@ import numpy as np
 from av.packet import Packet
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
+from snellen.files import atomic
 from snellen.frames.frame import Format, Frame
 from snellen.process import Home
 from snellen.video import pixels

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from snellen.errors import OutputError
-from snellen.frames.opening import size_of
+from snellen.files.opening import size_of
 from snellen.video.segments.values import Record
 
 _MIB = 1 << 20

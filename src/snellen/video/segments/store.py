@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import atomic
-from snellen.frames.existing import BusyError
+from snellen.files import atomic
+from snellen.files.existing import BusyError
 from snellen.video.messages import counted
 from snellen.video.segments.differences import differences
 from snellen.video.segments.folder import (

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
-from snellen.frames.atomic import check_target, protected, replacing
-from snellen.frames.kinds import unsuitable
-from snellen.frames.numbering import is_pattern, there
-from snellen.frames.protection import check_stream
-from snellen.frames.still_formats import WRITTEN
+from snellen.files.atomic import check_target, protected, replacing
+from snellen.files.kinds import unsuitable
+from snellen.files.numbering import is_pattern, there
+from snellen.files.protection import check_stream
+from snellen.files.still_formats import WRITTEN
 from snellen.video.ffmpeg import name, reason
 from snellen.video.sink import staging
 from snellen.video.sink.staging import staged

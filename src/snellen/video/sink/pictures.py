@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError, OutputError
-from snellen.frames import still
+from snellen.files.numbering import numbered
+from snellen.files.still_formats import FORMATS
 from snellen.frames.frame import Format, Frame
-from snellen.frames.numbering import numbered
-from snellen.frames.still_formats import FORMATS
+from snellen.stills import still
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
 from snellen.video.media import Item, MediaInfo, PictureInfo

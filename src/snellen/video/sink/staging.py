@@ -13,9 +13,9 @@ from typing import IO
 
 from snellen import unfinished
 from snellen.errors import InputError
-from snellen.frames import atomic, protection
-from snellen.frames.existing import exists
-from snellen.frames.numbering import numbered, there
+from snellen.files import atomic, protection
+from snellen.files.existing import exists
+from snellen.files.numbering import numbered, there
 
 fcntl: ModuleType | None
 try:

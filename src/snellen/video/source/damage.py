@@ -10,9 +10,9 @@ from pathlib import Path
 from av.container import InputContainer
 from av.video.stream import VideoStream
 
+from snellen.files.opening import raw
 from snellen.frames import values
 from snellen.frames.frame import Format
-from snellen.frames.opening import raw
 from snellen.video.complaints import Complaints
 from snellen.video.messages import counted
 from snellen.video.pipes import Incoming

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from av.stream import Stream
 
 from snellen.errors import InputError
-from snellen.frames.opening import InputFile, is_stream, raw
+from snellen.files.opening import InputFile, is_stream, raw
 from snellen.process import Home
 from snellen.video import animations
 from snellen.video.clip import Clip

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from av.packet import Packet
 
-from snellen.frames.opening import raw
+from snellen.files.opening import raw
 from snellen.video.source.ends import mpeg
 from snellen.video.timestamps import fraction
 

@@ -16,8 +16,8 @@ from av.packet import Packet
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
-from snellen.frames import still
 from snellen.frames.still_value import Still
+from snellen.stills import still
 
 FORMAT = "nut"
 """FFmpeg's container of the stream: any pixel format, and exact times."""

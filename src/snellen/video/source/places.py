@@ -19,7 +19,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
-from snellen.frames.opening import size_of
+from snellen.files.opening import size_of
 from snellen.video import pixels
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
 from snellen.video.source.cropping import Cropper

@@ -13,7 +13,7 @@ from av.packet import Packet
 from av.video.frame import VideoFrame
 
 from snellen.cpu import threads
-from snellen.frames.opening import for_ffmpeg
+from snellen.files.opening import for_ffmpeg
 from snellen.video import logs
 from snellen.video.complaints import Complaints
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from av.video.frame import VideoFrame
 
-from snellen.frames.opening import raw
+from snellen.files.opening import raw
 from snellen.video.media import PictureInfo
 
 FORMAT = "ser"

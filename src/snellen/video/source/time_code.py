@@ -9,7 +9,7 @@ from av.container import InputContainer
 from av.stream import Stream
 from av.video.stream import VideoStream
 
-from snellen.frames.opening import raw
+from snellen.files.opening import raw
 from snellen.video.media import StreamInfo
 from snellen.video.source.ends.mp4 import description
 from snellen.video.source.stream_info import stream_info

@@ -9,8 +9,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from snellen.frames.opening import raw
-from snellen.frames.remote import Remote
+from snellen.files.opening import raw
+from snellen.files.remote import Remote
 from snellen.video.source.ends import (
     apng,
     asf,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from snellen.engine import engine as engines
+from snellen.engine import streams as all_streams
 from snellen.filters.nlm.cuda import backend
 from snellen.filters.nlm.step import Denoiser
-from snellen.frames import engine as engines
-from snellen.frames import streams as all_streams
 from snellen.frames.frame import Format, Frame
 from support.fake_cupy import FakeCupy
 

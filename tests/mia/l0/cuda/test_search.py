@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from snellen.engine.prepared import clear_cache
 from snellen.errors import DeviceMemoryError
-from snellen.frames.prepared import clear_cache
 from snellen.gpu import profile
 from snellen.mia import psf as psfs
 from snellen.mia.l0 import prior

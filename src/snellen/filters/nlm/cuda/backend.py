@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from snellen.engine.engine import SLOTS, Engine, Pending
+from snellen.engine.slots import Arrays
 from snellen.filters.nlm.cpu import groups
 from snellen.filters.nlm.cuda.group import Group
 from snellen.filters.nlm.definition import Settings
-from snellen.frames.engine import SLOTS, Engine, Pending
 from snellen.frames.frame import Format, Plane
-from snellen.frames.slots import Arrays
 from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage

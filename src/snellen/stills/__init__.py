@@ -1,0 +1,1 @@
+"""Still images in files: Pillow, TIFF, HEIC, raw; with what belongs to them."""
