@@ -95,10 +95,10 @@ def test_a_missing_device_is_called_so(monkeypatch, tmp_path, kind):
     """By the doctor and by a film that asks for the encoder; what FFmpeg says is kept."""
     from snellen.gpu import driver
     from snellen.jobs.checkup import _encoder
-    from snellen.video.sink import nvenc
+    from snellen.video.sink import hardware
 
     monkeypatch.setattr(driver, "count", lambda: 0)
-    monkeypatch.setattr(nvenc, "_DEVICES", tmp_path)
+    monkeypatch.setattr(hardware, "_DEVICES", tmp_path)
     assert _encoder(f"h264_{kind}").startswith("no: no such device")
     monkeypatch.setattr(driver, "count", lambda: 1)
     (tmp_path / "renderD128").touch()

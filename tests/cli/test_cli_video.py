@@ -15,7 +15,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.gpu import device
 from snellen.upscaling import upscaler
 from snellen.upscaling.upscaler import Upscaler
-from snellen.video.sink import nvenc
+from snellen.video.sink import hardware
 from snellen.video.source import nvdec
 from support.cli import run
 
@@ -153,7 +153,7 @@ def test_decoders(capsys, clip, frames, tmp_path, small_model, monkeypatch, deco
 
 @pytest.mark.slow
 def test_an_encoder_of_nvidias(capsys, clip, tmp_path, small_model, monkeypatch):
-    monkeypatch.setattr(nvenc, "probe", lambda *_: "no such device")
+    monkeypatch.setattr(hardware, "probe", lambda *_: "no such device")
     goal = tmp_path / "out.mkv"
     words = ["--model", small_model, "--codec", "h264_nvenc", "--preset", "p1", "--crf", 20]
     assert run("upscale", clip, "-o", goal, *words, "--strict") == 2

@@ -12,7 +12,7 @@ from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.convert import Clip, Encoding, convert, drain
 from snellen.video.ffmpeg import open_input
-from snellen.video.sink import nvenc
+from snellen.video.sink import hardware
 from snellen.video.sink.encoders import choose
 from snellen.video.source import nvdec
 from snellen.video.source.decode import Source
@@ -24,7 +24,7 @@ CODECS = {"h264_nvenc": "h264", "hevc_nvenc": "hevc", "av1_nvenc": "av1"}
 
 
 def here(codec):
-    return nvenc.probe(codec, "yuv420p", Format(512, 512)) is None
+    return hardware.probe(codec, "yuv420p", Format(512, 512)) is None
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def info(plain):
 @pytest.fixture
 def no_nvenc(monkeypatch):
     """As on a machine without: also where there is one."""
-    monkeypatch.setattr(nvenc, "probe", lambda *_: "no such device")
+    monkeypatch.setattr(hardware, "probe", lambda *_: "no such device")
 
 
 class TestOptions:
     @pytest.mark.parametrize("codec", ENCODERS)
     def test_ours(self, info, codec):
         chosen = choose(info, "matroska", Encoding(codec=codec))
-        assert chosen.options["cq"] == str(nvenc.QUALITY[codec])
+        assert chosen.options["cq"] == str(hardware.QUALITY[codec])
         assert chosen.options["rc"] == "vbr"
         assert "preset" not in chosen.options
 
@@ -105,7 +105,7 @@ class TestOptions:
         chosen = choose(info, "mp4", Encoding(codec=codec, pix_fmt=asked))
         assert chosen.pixels.name == want
 
-    @pytest.mark.parametrize("wide, deep", nvenc._UPPER_BITS.items())
+    @pytest.mark.parametrize("wide, deep", hardware._UPPER_BITS.items())
     def test_the_upper_bits_hold_the_same_samples(self, wide, deep):
         one, other = pixels.parse(wide), pixels.parse(deep)
         assert (one.bits, one.subsampling) == (other.bits, other.subsampling)
@@ -115,14 +115,14 @@ class TestProbe:
     @pytest.mark.parametrize("codec", ENCODERS)
     def test_says_why(self, codec):
         """With a device or without: nothing is raised, and a refusal has a reason."""
-        why = nvenc.probe(codec, "yuv420p", Format(512, 512))
+        why = hardware.probe(codec, "yuv420p", Format(512, 512))
         assert why is None or (why and "\n" not in why)
 
     def test_opens_what_there_is(self):
-        assert nvenc.probe("libx264", "yuv420p", Format(512, 512)) is None
+        assert hardware.probe("libx264", "yuv420p", Format(512, 512)) is None
 
     def test_the_reason_is_the_encoders(self):
-        assert "width not divisible by 2" in nvenc.probe("libx264", "yuv420p", Format(511, 512))
+        assert "width not divisible by 2" in hardware.probe("libx264", "yuv420p", Format(511, 512))
 
 
 class TestInstead:
@@ -133,7 +133,7 @@ class TestInstead:
         encoding = Encoding(codec=codec, preset="p1", crf=30)
         step = Nearest()
         summary = convert(plain, out, step, encoding=encoding, on_warning=reported.append)
-        cpu = nvenc.ON_CPU[codec]
+        cpu = hardware.ON_CPU[codec]
         line = f"{codec} does not work here (no such device): {cpu} is used instead"
         assert reported == [line]
         assert summary.warnings == (line,) and summary.dropped == ()
@@ -167,39 +167,41 @@ class TestInstead:
         own = {"rc": "vbr", "spatial-aq": "1", "g": "50", "preset": "p5"}
         encoding = Encoding(codec="hevc_nvenc", crf=22, options=own, pix_fmt="p010le")
         chosen = choose(info, "matroska", encoding)
-        cpu, line = nvenc.replacement(chosen, info.format, encoding)
+        cpu, line = hardware.replacement(chosen, info.format, encoding)
         assert cpu == Encoding("libx265", "medium", 22, {"g": "50"}, "yuv420p10le")
         assert line.endswith("libx265 is used instead, without rc, spatial-aq")
         assert choose(info, "matroska", cpu).pixels.name == "yuv420p10le"
 
     def test_nothing_asked(self, info, no_nvenc):
         encoding = Encoding(codec="av1_nvenc")
-        cpu, _ = nvenc.replacement(choose(info, "mp4", encoding), info.format, encoding)
+        cpu, _ = hardware.replacement(choose(info, "mp4", encoding), info.format, encoding)
         assert cpu == Encoding("libsvtav1")
 
     @pytest.mark.slow
     def test_the_probe_gets_the_outputs_size_and_format(self, plain, tmp_path, monkeypatch):
         asked = []
-        monkeypatch.setattr(nvenc, "probe", lambda *given: asked.append(given) or "not today")
+        monkeypatch.setattr(hardware, "probe", lambda *given: asked.append(given) or "not today")
         encoding = Encoding(codec="hevc_nvenc", pix_fmt="yuv420p10le")
         convert(plain, tmp_path / "out.mkv", Nearest(3), encoding=encoding)
         ((codec, name, format),) = asked
         assert (codec, name, format.width, format.height) == ("hevc_nvenc", "p010le", 192, 144)
 
     def test_one_that_works_is_used(self, info, monkeypatch):
-        monkeypatch.setattr(nvenc, "probe", lambda *_: None)
+        monkeypatch.setattr(hardware, "probe", lambda *_: None)
         encoding = Encoding(codec="h264_nvenc")
-        assert nvenc.replacement(choose(info, "mp4", encoding), info.format, encoding) is None
+        assert hardware.replacement(choose(info, "mp4", encoding), info.format, encoding) is None
 
     def test_others_are_not_asked(self, info, monkeypatch):
-        monkeypatch.setattr(nvenc, "probe", lambda *_: pytest.fail("asked"))
-        assert nvenc.replacement(choose(info, "mp4", Encoding()), info.format, Encoding()) is None
+        monkeypatch.setattr(hardware, "probe", lambda *_: pytest.fail("asked"))
+        assert (
+            hardware.replacement(choose(info, "mp4", Encoding()), info.format, Encoding()) is None
+        )
 
     def test_every_preset_has_its_stand_in(self, info, no_nvenc):
-        for codec, cpu in nvenc.ON_CPU.items():
-            for preset in nvenc._PRESETS:
+        for codec, cpu in hardware.ON_CPU.items():
+            for preset in hardware._PRESETS:
                 encoding = Encoding(codec=codec, preset=preset)
-                found, _ = nvenc.replacement(
+                found, _ = hardware.replacement(
                     choose(info, "matroska", encoding), info.format, encoding
                 )
                 choose(info, "matroska", found)

@@ -9,7 +9,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
-from snellen.video.sink import nvenc, qsv
+from snellen.video.sink import hardware, qsv
 from snellen.video.sink.encoders import choose
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
@@ -74,7 +74,7 @@ def test_what_replaces_them(info, monkeypatch, codec, preset, pix_fmt, cpu):
 
 
 def test_without_the_hardware_the_cpu_encodes(tmp_path, info, step):
-    if nvenc.probe("h264_qsv", "nv12", info.format) is None:
+    if hardware.probe("h264_qsv", "nv12", info.format) is None:
         pytest.skip("it works here")
     source = make(tmp_path / "in.mkv", frames=3)
     encoding = Encoding("h264_qsv", "veryfast")

@@ -46,13 +46,13 @@ def _encoder(name: str) -> str:
     import av
 
     from snellen.frames.frame import Format
-    from snellen.video.sink import nvenc, qsv
+    from snellen.video.sink import hardware, qsv
     from snellen.video.sink.encode import be_ordinary
 
     os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder chats on stderr
     av.logging.set_level(None)
-    if name in {**nvenc.ON_CPU, **qsv.ON_CPU}:
-        why = nvenc.probe(name, "nv12", Format(256, 256, 8, (1, 1)))
+    if name in {**hardware.ON_CPU, **qsv.ON_CPU}:
+        why = hardware.probe(name, "nv12", Format(256, 256, 8, (1, 1)))
         return "works" if why is None else f"no: {why}"
     try:
         encoder: Any = av.CodecContext.create(name, "w")

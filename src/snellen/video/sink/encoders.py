@@ -14,7 +14,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
 from snellen.video.media import PictureInfo
-from snellen.video.sink import goals, numbers, nvenc, qsv
+from snellen.video.sink import goals, hardware, numbers, qsv
 from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
 
@@ -31,7 +31,7 @@ _Y4M = tuple(
 
 _PRESETS = {"libx264": "medium", "libx265": "medium", "libsvtav1": "6"}
 _QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, "libvpx": 10,
-            **nvenc.QUALITY, **qsv.QUALITY}  # fmt: skip
+            **hardware.QUALITY, **qsv.QUALITY}  # fmt: skip
 """Constant quality nearly without visible loss: a result may become a new master."""
 _ALPHA: dict[str, tuple[str, ...]] = {"libvpx-vp9": ("yuva420p",), "libx265": ()}
 """Formats with alpha that an encoder takes, where it offers others: x265 is built without them."""
@@ -126,7 +126,7 @@ def choose(
                 advice="choose another `codec`",
             )
     else:
-        requested = pixels.parse(nvenc.layout(codec, requested.name))
+        requested = pixels.parse(hardware.layout(codec, requested.name))
         if offered and requested.name not in offered:
             raise InputError(
                 f"got `pix_fmt`={requested.name}; {codec} expects one of {', '.join(offered)}",
@@ -300,8 +300,8 @@ def _options(
 def _check(codec: str, encoding: Encoding, bits: int) -> None:
     """Refuse options that follow from the input, and values that encoders reject or change."""
     goals.check(codec, encoding)
-    if codec in nvenc.ON_CPU:
-        nvenc.check(codec, encoding)
+    if codec in hardware.ON_CPU:
+        hardware.check(codec, encoding)
     if codec in qsv.ON_CPU:
         qsv.check(codec, encoding)
     numbers.check(codec, encoding.crf, encoding.preset, encoding.options, bits)

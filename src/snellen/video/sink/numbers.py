@@ -13,7 +13,7 @@ from math import floor
 import av
 
 from snellen.errors import InputError
-from snellen.video.sink import nvenc, qsv
+from snellen.video.sink import hardware, qsv
 from snellen.video.sink.encoding import Encoder, Encoding
 
 AV1_PARAMS = "svtav1-params"
@@ -49,7 +49,7 @@ def option_types(codec: str) -> Mapping[str, str]:
 
 def quality_option(codec: str) -> str:
     """Return what an encoder calls its constant quality."""
-    if codec in nvenc.ON_CPU:
+    if codec in hardware.ON_CPU:
         return "cq"
     return "global_quality" if codec in qsv.ON_CPU else "crf"
 
@@ -71,7 +71,7 @@ def quality(codec: str, crf: float, options: Mapping[str, str]) -> dict[str, str
         # Its crf is no more than a limit beside a bit rate: a constant quantizer is what is meant.
         return {"qmin": written(crf), "qmax": written(crf), "b": _ANY_RATE}
     found = {quality_option(codec): written(crf)}
-    if codec in nvenc.ON_CPU:
+    if codec in hardware.ON_CPU:
         found["rc"] = "vbr"  # without it, cq would limit a bit rate
     return found
 

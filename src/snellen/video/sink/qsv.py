@@ -14,7 +14,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.sink.encoding import Encoder, Encoding
-from snellen.video.sink.nvenc import probe
+from snellen.video.sink.hardware import probe
 
 ON_CPU = {"h264_qsv": "libx264", "hevc_qsv": "libx265", "av1_qsv": "libsvtav1"}
 """The encoder of the same codec that runs on the CPU."""
@@ -50,7 +50,7 @@ def replacement(
 ) -> tuple[Encoding, str] | None:
     """Return settings for the CPU and a warning, if the encoder does not work; None: use it.
 
-    Parameters and results as of `nvenc.replacement`.
+    Parameters and results as of `hardware.replacement`.
     """
     if encoder.codec not in ON_CPU:
         return None
