@@ -11,14 +11,16 @@ import pytest
 from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
 from snellen.video.ffmpeg import chroma_location
+from snellen.video.sink import registry
 from snellen.video.sink.colour import guessed
 from snellen.video.sink.defaults import default_codec, holds
 from snellen.video.sink.encoders import choose
-from snellen.video.sink.encoding import ENCODERS
 from snellen.video.source.decode import Source
 from support.video.checks import FAST
 from support.video.clips import make, read
 from support.video.steps import Nearest
+
+CODECS = [one.codec for one in registry.ENCODERS.values() if one.codec]
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +54,10 @@ def test_the_encoder(info, source, bits, transfer, muxer, encoder):
     assert choose(picture, muxer, Encoding(), source, format).codec == encoder
 
 
-@pytest.mark.parametrize("short", ENCODERS)
+@pytest.mark.parametrize("short", CODECS)
 def test_the_name_of_a_codec_stands_for_its_encoder(info, short):
     """With the same defaults, and as the same value: in plans, manifests and reports."""
-    brief, full = Encoding(codec=short), Encoding(codec=ENCODERS[short])
+    brief, full = Encoding(codec=short), Encoding(codec=registry.encoder_of(short))
     assert brief == full and repr(brief) == repr(full)
     if short != "webp":  # its pictures are no YUV in a film
         assert choose(info, "matroska", brief) == choose(info, "matroska", full)
@@ -69,7 +71,7 @@ def test_no_other_name_stands_for_an_encoder():
         with suppress(ValueError):
             codec = av.Codec(name, "w")
             found |= {name} if codec.type == "video" and codec.name != name else set()
-    assert "hevc" in found and found <= ENCODERS.keys()
+    assert "hevc" in found and found <= set(CODECS)
 
 
 def test_the_encoder_of_what_av1_would_lose(info):

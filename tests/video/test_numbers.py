@@ -12,8 +12,9 @@ from snellen.errors import InputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, convert
 from snellen.video.sink.encoders import choose
-from snellen.video.sink.goals import RANGES, aimed, qualities
+from snellen.video.sink.goals import aimed, qualities
 from snellen.video.sink.numbers import notes
+from snellen.video.sink.registry import names, traits
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
 from support.video.steps import Nearest
@@ -158,13 +159,13 @@ def test_what_is_limited_is_not_without_loss(picture):
 @pytest.mark.parametrize(("preset", "best"), [("10", 1), ("11", 16), ("13", 16), (None, 1)])
 def test_a_search_leaves_out_what_cannot_be_decoded(picture, preset, best):
     encoder = choose(picture, "matroska", Encoding("libsvtav1", preset, target_mad=3))
-    assert qualities(encoder) == (best, *RANGES["libsvtav1"][1:])
+    assert qualities(encoder) == (best, *traits("libsvtav1").search[1:])
 
 
-@pytest.mark.parametrize("codec", [name for name in RANGES if not name.endswith("_nvenc")])
+@pytest.mark.parametrize("codec", names(lambda one: one.search and not one.on_cpu))
 def test_a_search_takes_only_what_the_encoder_has(picture, codec):
     """Each quality on its scale is one that a user may give, and becomes the same options."""
-    best, worst, step, start = RANGES[codec]
+    best, worst, step, start = traits(codec).search
     given = {"svtav1-params": "keyint=12"} if codec == "libsvtav1" else {}
     target = choose(picture, "matroska", Encoding(codec, target_mad=3, options=given))
     for crf in (best, best + step, start + 3 * step, worst - step, worst):

@@ -14,6 +14,7 @@ from snellen.video.convert import Clip, Encoding, convert, drain
 from snellen.video.ffmpeg import open_input
 from snellen.video.sink import hardware
 from snellen.video.sink.encoders import choose
+from snellen.video.sink.registry import traits
 from snellen.video.source import nvdec
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
@@ -44,7 +45,7 @@ class TestOptions:
     @pytest.mark.parametrize("codec", ENCODERS)
     def test_ours(self, info, codec):
         chosen = choose(info, "matroska", Encoding(codec=codec))
-        assert chosen.options["cq"] == str(hardware.QUALITY[codec])
+        assert chosen.options["cq"] == str(traits(codec).crf)
         assert chosen.options["rc"] == "vbr"
         assert "preset" not in chosen.options
 
@@ -133,7 +134,7 @@ class TestInstead:
         encoding = Encoding(codec=codec, preset="p1", crf=30)
         step = Nearest()
         summary = convert(plain, out, step, encoding=encoding, on_warning=reported.append)
-        cpu = hardware.ON_CPU[codec]
+        cpu = traits(codec).on_cpu
         line = f"{codec} does not work here (no such device): {cpu} is used instead"
         assert reported == [line]
         assert summary.warnings == (line,) and summary.dropped == ()
@@ -198,14 +199,14 @@ class TestInstead:
         )
 
     def test_every_preset_has_its_stand_in(self, info, no_nvenc):
-        for codec, cpu in hardware.ON_CPU.items():
-            for preset in hardware._PRESETS:
+        for codec in ENCODERS:
+            for preset in traits(codec).presets:
                 encoding = Encoding(codec=codec, preset=preset)
                 found, _ = hardware.replacement(
                     choose(info, "matroska", encoding), info.format, encoding
                 )
                 choose(info, "matroska", found)
-                assert found.codec == cpu and found.preset
+                assert found.codec == traits(codec).on_cpu and found.preset
 
 
 class TestDecoder:

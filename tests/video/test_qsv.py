@@ -9,12 +9,14 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.convert import Clip, Encoding, convert
-from snellen.video.sink import hardware, qsv
+from snellen.video.sink import hardware
 from snellen.video.sink.encoders import choose
+from snellen.video.sink.registry import names, traits
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
 
-HERE = av.codecs_available & set(qsv.ON_CPU)
+QSV = [name for name in names(lambda one: one.on_cpu) if name.endswith("_qsv")]
+HERE = av.codecs_available & set(QSV)
 pytestmark = pytest.mark.skipif(not HERE, reason="this FFmpeg has no encoders of Intel's")
 
 
@@ -25,11 +27,11 @@ def info(tmp_path_factory):
     return replace(source.info.picture, chroma_location=None)
 
 
-@pytest.mark.parametrize("codec", sorted(qsv.ON_CPU))
+@pytest.mark.parametrize("codec", QSV)
 def test_quality_and_preset(info, codec):
     chosen = choose(info, "matroska", Encoding(codec))
     assert (chosen.pixels.name, chosen.options) == (
-        "nv12", {"global_quality": str(qsv.QUALITY[codec])},
+        "nv12", {"global_quality": str(traits(codec).crf)},
     )  # fmt: skip
     chosen = choose(info, "matroska", Encoding(codec, "slow", 22))
     assert chosen.options == {"preset": "slow", "global_quality": "22"}
@@ -63,14 +65,14 @@ def test_what_they_would_misread(info, encoding, parameter):
     ],
 )
 def test_what_replaces_them(info, monkeypatch, codec, preset, pix_fmt, cpu):
-    monkeypatch.setattr(qsv, "probe", lambda *_: "no driver")
+    monkeypatch.setattr(hardware, "probe", lambda *_: "no driver")
     options = {"g": "9", "low_delay_brc": "1"}
     encoding = Encoding(codec, preset, 30, options, pix_fmt)
-    found, line = qsv.replacement(choose(info, "mp4", encoding), info.format, encoding)
+    found, line = hardware.replacement(choose(info, "mp4", encoding), info.format, encoding)
     assert found == cpu
     assert line.endswith(f"{cpu.codec} is used instead, without low_delay_brc")
-    monkeypatch.setattr(qsv, "probe", lambda *_: None)
-    assert qsv.replacement(choose(info, "mp4", encoding), info.format, encoding) is None
+    monkeypatch.setattr(hardware, "probe", lambda *_: None)
+    assert hardware.replacement(choose(info, "mp4", encoding), info.format, encoding) is None
 
 
 def test_without_the_hardware_the_cpu_encodes(tmp_path, info, step):

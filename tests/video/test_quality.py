@@ -26,11 +26,11 @@ from snellen.video.quality.values import Choice, Probe, Reached, error, pooled
 from snellen.video.segments import cuts, manifest
 from snellen.video.segments.part import make_part
 from snellen.video.sink.encoding import Target
-from snellen.video.sink.goals import RANGES
+from snellen.video.sink.registry import names, traits
 from support.video.clips import make
 from support.video.steps import Between, Median, Nearest
 
-X264 = Scale(*RANGES["libx264"])
+X264 = Scale(*traits("libx264").search)
 
 
 class Difference:
@@ -60,10 +60,10 @@ def run(source, target, value, encoding=None, **settings):
     return summary, said
 
 
-@pytest.mark.parametrize("codec", RANGES)
+@pytest.mark.parametrize("codec", names(lambda one: one.search))
 @pytest.mark.parametrize("target", [0.4, 3.0, 40.0])
 def test_the_search_finds_the_worst_quality_that_reaches_the_target(codec, target):
-    scale, tried = Scale(*RANGES[codec]), []
+    scale, tried = Scale(*traits(codec).search), []
 
     def curve(crf):
         tried.append(crf)
@@ -321,7 +321,7 @@ def test_other_encoders_reach_their_target(plain, tmp_path, codec, options):
     encoding = Encoding(codec=codec, preset=preset, options=options, target_mad=4)
     summary, _ = run(plain, tmp_path / "out.mkv", 4.0, encoding=encoding)
     choice = summary.reached.choice
-    best, worst, step, _ = RANGES[codec]
+    best, worst, step, _ = traits(codec).search
     assert choice.reached
     assert all(best <= one.quality <= worst for one in choice.probes)
     assert all((one.quality - best) % step == 0 for one in choice.probes)

@@ -18,6 +18,7 @@ from snellen.video.filtering import overlaps
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
 from snellen.video.segments import begin, cuts
+from snellen.video.sink.registry import Traits
 from snellen.video.source.decode import Source
 from snellen.video.source.scan import scan
 from support.video.clips import make
@@ -59,7 +60,7 @@ def test_telecine_of_a_later_part_is_undone_in_one_piece(tmp_path):
     """Its cycles are counted from where decoding begins."""
     with closing(Source(make(tmp_path / "in.mkv", frames=2), Clip())) as source:
         info = source.info
-    plan = SimpleNamespace(alpha=False, encoder=SimpleNamespace(options={}, frame_clock=False))
+    plan = SimpleNamespace(alpha=False, encoder=SimpleNamespace(options={}, traits=Traits()))
     output = SimpleNamespace(suffix=".mkv")
 
     def why(**clip):

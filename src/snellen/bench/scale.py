@@ -37,6 +37,7 @@ from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.messages import counted
 from snellen.video.segments import cuts
+from snellen.video.sink.registry import traits
 
 COUNTS = (1, 2, 4, 8)
 WITHIN = 1e-6
@@ -234,7 +235,7 @@ def film(place: Place, repeats: int) -> Figures:
             began = time.perf_counter()
             run_job(job, Silent())
             rates.append(frames / (time.perf_counter() - began))
-    threads = cuts.encoder_threads("libx264")
+    threads = traits("libx264").threads(cores())
     few, many = (
         [Encode(number, count, target, threads) for number in range(place.workers)]
         for count in (1, place.sizes.film)

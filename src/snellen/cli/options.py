@@ -19,6 +19,7 @@ from snellen.cli.groups import (
 )
 from snellen.cli.types import NUMBER, OUTPUT, WRITTEN, Whole
 from snellen.errors import InputError, worded
+from snellen.video.sink.registry import DEFAULT, defaults, encoder_of
 
 if TYPE_CHECKING:
     from snellen.jobs.options import VideoOptions
@@ -190,22 +191,21 @@ _SHARED = (
         click.option(
             "--codec",
             metavar="NAME",
-            help="Video encoder, as libx264, or codec, as h264 [default: libx264; above 8 bit and "
-            "of HDR libx265; of AV1 and VP9 libsvtav1; of transparent ones in .webm libvpx-vp9, "
-            "above 8 bit in .mkv ffv1, in .mov prores_ks]; those of NVENC and QSV are "
-            "experimental (never yet run on hardware).",
+            help=f"Video encoder, as {encoder_of('h264')}, or codec, as h264 [default: {DEFAULT}]; "
+            "those of NVENC and QSV are experimental (never yet run on hardware).",
         ),
         click.option(
             "--preset",
             metavar="NAME",
-            help="The encoder's preset [default: medium; libsvtav1 6]; p1 … p7 with nvenc.",
+            help=f"The encoder's preset [default: {defaults(lambda one: one.preset)}]; p1 … p7 "
+            "with nvenc.",
         ),
         click.option(
             "--crf",
             type=NUMBER,
             metavar="N",
-            help="The encoder's quality, smaller is better; cq with nvenc [default: 16; "
-            "libsvtav1 18, libvpx-vp9 15, libvpx 10, nvenc 16, av1_nvenc 18].",
+            help="The encoder's quality, smaller is better; cq with nvenc [default: "
+            f"{defaults(lambda one: one.crf)}].",
         ),
         click.option(
             "--target-mad",

@@ -9,12 +9,6 @@ from typing import Any
 
 from snellen.gpu.kernel import Kernel
 
-ENCODERS = (
-    "libx264", "libx265", "libsvtav1", "libvpx-vp9", "ffv1", "prores_ks",
-    "h264_nvenc", "hevc_nvenc", "av1_nvenc", "h264_qsv", "hevc_qsv", "av1_qsv",
-)  # fmt: skip
-"""Encoders that are tried."""
-
 KERNEL = Kernel(Path(__file__).with_suffix(".cu"), "total")
 
 
@@ -26,12 +20,13 @@ def checkup() -> dict[str, Any]:
     from snellen import caches
     from snellen.gpu import device
     from snellen.jobs.machine import facts
+    from snellen.video.sink.registry import names
 
     return {
         **facts(),
         "device": device.resolve("auto"),
         "gpu_kernels": _kernels(),
-        "encoders": {name: _encoder(name) for name in ENCODERS},
+        "encoders": {name: _encoder(name) for name in names(lambda one: one.common)},
         "models": _models(),
         "compiler": _compiler(),
         "caches": caches.states(),
@@ -46,12 +41,14 @@ def _encoder(name: str) -> str:
     import av
 
     from snellen.frames.frame import Format
-    from snellen.video.sink import hardware, qsv
+    from snellen.video.sink import hardware
     from snellen.video.sink.encode import be_ordinary
+    from snellen.video.sink.registry import traits
 
     os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder chats on stderr
     av.logging.set_level(None)
-    if name in {**hardware.ON_CPU, **qsv.ON_CPU}:
+    known = traits(name)
+    if known.on_cpu:
         why = hardware.probe(name, "nv12", Format(256, 256, 8, (1, 1)))
         return "works" if why is None else f"no: {why}"
     try:
@@ -59,8 +56,9 @@ def _encoder(name: str) -> str:
         encoder.width = encoder.height = 256
         encoder.pix_fmt = encoder.codec.video_formats[0].name
         encoder.time_base = Fraction(1, 25)
-        if name == "libx265":
-            encoder.options = {"x265-params": "log-level=error"}
+        if known.always:
+            own = ":".join(f"{key}={value}" for key, value in known.always.items())
+            encoder.options = {known.parameters[0]: own}
         encoder.open()
         be_ordinary()
     except (av.FFmpegError, ValueError, OSError) as error:

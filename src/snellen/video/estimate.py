@@ -38,9 +38,6 @@ PATIENCE = 15.0
 """Seconds that it takes, about; a place of slow work takes longer."""
 GROUP = 250
 """Frames from a key frame to the next, where the encoder's settings do not say it."""
-_TREES = {"libx264": 3, "libx265": 3}
-"""Encoders that give a frame more bits the longer others refer to it. In an excerpt of n frames
-they give n / (n + this) as many as in a film, about: lab/dry-run.md."""
 LISTENED = 10
 """Seconds in the middle of a film, of which packets of other streams are counted."""
 
@@ -123,7 +120,7 @@ def estimated(
     work = float((total if left is None else left) * rate) / fps
     size = _video_size(ready.plan, found, float(total * rate), segments)
     if info.frames > found.frames:
-        size *= 1 + _TREES.get(ready.plan.encoder.codec, 0) / count
+        size *= 1 + ready.plan.encoder.traits.tree / count
     size += _copied(info, ready.copier.kept) * float(length)
     return Estimate(found.frames, found.places, fps, work, round(size), cores)
 

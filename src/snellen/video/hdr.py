@@ -39,26 +39,28 @@ def scaled_matrix(matrix: tuple[int, ...], across: Fraction, down: Fraction) -> 
     return (*matrix[:6], x, y, matrix[8])
 
 
-def options(light: Light, codec: str) -> dict[str, str] | None:
-    """Return the encoder's own parameters that write `light`; None: it has none."""
-    if codec not in ("libx264", "libx265", "libsvtav1"):
+def options(
+    light: Light, names: tuple[str, str] | None, plain: bool = False
+) -> dict[str, str] | None:
+    """Return an encoder's own parameters that write `light`; None: it has none.
+
+    `names` are those of the mastering display and of the levels, `plain` says that they are plain
+    numbers.
+    """
+    if names is None:
         return None
     out = {}
     if light.mastering and light.luminance is not None:
-        # Chromaticities in steps of 0.00002 and cd/m² in steps of 0.0001, as in the bitstream;
-        # SVT-AV1 takes plain numbers.
-        plain = codec == "libsvtav1"
+        # Chromaticities in steps of 0.00002 and cd/m² in steps of 0.0001, as in the bitstream.
         xy = [_number(v, 50000, plain) for v in light.primaries]
         dark, bright = (_number(v, 10000, plain) for v in light.luminance)
         display = (
             f"G({xy[2]},{xy[3]})B({xy[4]},{xy[5]})R({xy[0]},{xy[1]})"
             f"WP({xy[6]},{xy[7]})L({bright},{dark})"
         )
-        key = {"libx265": "master-display"}.get(codec, "mastering-display")
-        out[key] = display
+        out[names[0]] = display
     if light.levels is not None:
-        key = {"libx264": "cll", "libx265": "max-cll"}.get(codec, "content-light")
-        out[key] = f"{light.levels[0]},{light.levels[1]}"
+        out[names[1]] = f"{light.levels[0]},{light.levels[1]}"
     return out
 
 

@@ -15,10 +15,8 @@ from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.output import PICTURES, Output
 from snellen.video.sink.probe import probe
+from snellen.video.sink.registry import names, traits
 from snellen.video.threads import Written
-
-_PLAYED = ("libx264", "libx265")
-"""Encoders of formats that players expect with half the chroma."""
 
 
 def from_rgb(picture: PictureInfo) -> str | None:
@@ -36,17 +34,15 @@ def without_alpha(info: MediaInfo, possible: bool) -> MediaInfo:
     """
     if not info.picture.alpha or info.picture.opaque:
         return info
-    holders = (
-        " (`codec`=ffv1 in .mkv, prores_ks in .mov, libvpx-vp9 in .webm and pictures such as "
-        "film-%05d.png hold it)"
-    )
+    films = [f"{name} in {traits(name).alpha_in}" for name in names(lambda one: one.alpha_in)]
+    holders = f" (`codec`={', '.join(films)} and pictures such as film-%05d.png hold it)"
     lost = "the alpha channel is dropped" + (holders if possible else "")
     return replace(info, picture=replace(info.picture, losses=(*info.picture.losses, lost)))
 
 
 def full_chroma(decoded: str, encoder: Encoder, encoding: Encoding) -> str | None:
     """Say that RGB pictures become a film that few players play; None: they do not."""
-    if encoding.pix_fmt is not None or encoder.codec not in _PLAYED:
+    if encoding.pix_fmt is not None or not encoder.traits.played:
         return None
     if not pixels.parse(decoded).rgb:
         return None

@@ -21,7 +21,7 @@ from snellen.video.losses import from_rgb, full_chroma, known_losses, without_al
 from snellen.video.media import MediaInfo
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import video_tags
-from snellen.video.sink import hardware, numbers, pictures, qsv
+from snellen.video.sink import hardware, numbers, pictures
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoders import choose
@@ -165,9 +165,7 @@ def _encoder(
     if output.is_rgb:
         return pictures.encoder(info, encoding, output.suffix, alpha), None
     encoder = choose(info.picture, output.muxer, encoding, source, result, alpha)
-    found = hardware.replacement(encoder, result, encoding) or qsv.replacement(
-        encoder, result, encoding
-    )
+    found = hardware.replacement(encoder, result, encoding)
     if found is None:
         return encoder, None
     other, warning = found

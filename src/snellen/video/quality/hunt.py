@@ -115,7 +115,7 @@ class Hunt:
         room = _room(self._folder) // bytes_of(plan)
         self._length, self._probed, self._others = places.excerpts(info.frames, room)
         self._scale = Scale(*qualities(plan.encoder))
-        self._word = "cq" if plan.encoder.codec.endswith("_nvenc") else "crf"
+        self._word = plan.encoder.traits.quality
         most = aim.measure.most
         self._most = None if most is None else max(1, most // len(self._probed))
 

@@ -19,6 +19,7 @@ from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.values import Cut
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
+from snellen.video.sink.registry import encoder_of, traits
 from snellen.video.source.filters import CYCLE
 from snellen.video.source.read import Reader
 from snellen.video.source.scan import Scan
@@ -40,16 +41,12 @@ _BY_GPU = 30_000_000
 _SUFFIXES = (".mp4", ".mov", ".m4v", ".mkv")
 _COUNTING = ("avi",)
 """Containers without times: a damaged one gives others where reading begins elsewhere."""
-_BESIDE = frozenset({"vp8", "vp9", "libvpx", "libvpx-vp9"})
-"""Codecs, and their encoders, that have alpha in a stream of its own."""
 _CYCLES_BEFORE = 2
 """Cycles of telecine that are undone before those of a segment: the filters compare frames."""
 _LOOKED_AT = 12
 """Frames of which is seen whether each has a packet of its own."""
 _PASSES = re.compile(r"(pass|passlogfile|stats)=")
 """Options that let an encoder keep statistics of the whole film in a file."""
-_X265 = ((32, 6), (16, 4), (8, 3), (4, 2))
-"""Frames that x265 encodes at once by default, by cores."""
 
 
 def too_short() -> str:
@@ -83,10 +80,11 @@ def hindrance(info: MediaInfo, plan: Plan, step: Step | RateStep, output: Output
         return "cycles of telecine are counted from where decoding begins"
     if clip.frames is not None and (clip.ivtc or clip.deinterlace == "field"):
         return "`frames` counts progressive frames, which are known only after decoding"
-    if plan.alpha and {plan.encoder.codec, info.video.codec} & _BESIDE:
+    encoder = plan.encoder.traits
+    if plan.alpha and (encoder.alpha_beside or traits(encoder_of(info.video.codec)).alpha_beside):
         return "its alpha channel is beside the packets"
     options = [f"{key}={value}" for key, value in plan.encoder.options.items()]
-    if plan.encoder.frame_clock or any(map(_PASSES.search, options)):
+    if encoder.frame_clock or any(map(_PASSES.search, options)):
         return f"{plan.encoder.codec} with these settings needs the whole film"
     return None
 
@@ -178,7 +176,7 @@ def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step | RateStep) -> C
     found = cut(scan, info, seconds, reach)
     if isinstance(found, str):
         return found
-    threads = chosen() or encoder_threads(plan.encoder.codec)
+    threads = chosen() or plan.encoder.traits.threads(cores())
     return Cuts(scan.time_base, scan.start, end_of(scan, info), scan.short, threads, found)
 
 
@@ -194,11 +192,3 @@ def shows_each_packet(info: MediaInfo, scan: Scan) -> bool:
         shown = [frame.pts for frame in islice(frames, _LOOKED_AT) if frame.pts is not None]
     at = bisect_left(scan.times, shown[0]) if shown and not info.clip.ivtc else 0
     return shown == list(scan.times[at : at + len(shown)])
-
-
-def encoder_threads(codec: str) -> int:
-    """Return the threads of an encoder, which its packets may depend on."""
-    count = cores()
-    if codec == "libx265":
-        return next((threads for least, threads in _X265 if count >= least), 1)
-    return min(16, count * 3 // 2) if codec == "libx264" else min(16, count)

@@ -30,6 +30,7 @@ from snellen.video.segments.packets import PacketWriter, delay
 from snellen.video.segments.values import NOTES, DifferentFrameError, Mark, Record, SegmentTask
 from snellen.video.sink.encode import add_video, open_container
 from snellen.video.sink.frames import FrameEncoder
+from snellen.video.sink.registry import traits
 from snellen.video.source.decode import Source
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_between
@@ -298,6 +299,6 @@ def headers(stream: Any) -> str:
     another machine.
     """
     data = stream.codec_context.extradata or b""
-    if stream.codec_context.codec.name == "libx265":
+    if traits(stream.codec_context.codec.name).named_in_headers:
         data = b"".join(one for one in _STARTS.split(data) if one and one[0] >> 1 & 63 not in _SEI)
     return sha256(data).hexdigest()

@@ -17,7 +17,7 @@ from snellen.video.quality.values import Choice, Probe
 from snellen.video.segments.folder import MANIFEST, is_regular
 from snellen.video.segments.packets import MOST
 from snellen.video.segments.values import Cut, Record
-from snellen.video.sink.encoding import WORST
+from snellen.video.sink.registry import WORST
 
 VERSION = 2
 """Of the manifest."""

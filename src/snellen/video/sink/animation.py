@@ -22,11 +22,12 @@ from snellen.video.media import Item, MediaInfo
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import ANIMATIONS
 from snellen.video.sink.pictures import matrix_of, rgb
+from snellen.video.sink.registry import encoder_of
 from snellen.video.sink.repetitions import loop
 
 _TICKS = {"gif": Fraction(1, 100), "webp": Fraction(1, 1000)}
 """Seconds of a tick of each format's times."""
-_ENCODERS = {"gif": ("gif", "pal8"), "webp": ("libwebp_anim", "bgra")}
+_ENCODERS = {"gif": ("gif", "pal8"), "webp": (encoder_of("webp"), "bgra")}
 _MOST = {".gif": 65535, ".webp": 16383}
 """Most pixels a side."""
 _QUALITY = 90
@@ -43,7 +44,7 @@ def losses(info: MediaInfo, suffix: str, quality: int | None) -> tuple[str, ...]
     """Return what of a film's pictures an animation does not hold."""
     if suffix == ".gif":
         found = [".gif holds 256 colours a picture: others are dithered"]
-        if info.rate > _FASTEST:
+        if info.rate > _FASTEST and info.frames != 1:
             found.append(f".gif holds at most {_FASTEST} frames a second: players slow down")
         ratio = info.picture.sample_aspect_ratio or Fraction(1)
         if _held(ratio) != ratio:

@@ -9,6 +9,7 @@ import av
 
 from snellen.frames.frame import Format
 from snellen.video.media import PictureInfo
+from snellen.video.sink.registry import encoder_of, traits
 
 _HDR = (16, 18)
 """AVCOL_TRC_SMPTE2084 (PQ) and AVCOL_TRC_ARIB_STD_B67 (HLG)."""
@@ -16,12 +17,8 @@ _OPEN = ("av1", "vp9")
 """Codecs of sources whose players play AV1."""
 _WITH_ALPHA = ("vp8", "vp9")
 """Codecs of sources whose transparent pictures VP9 holds, too."""
-_DEEP_ALPHA = {"matroska": "ffv1", "mov": "prores_ks"}
-"""Encoders of transparent pictures above 8 bits, which HEVC as it is built does not hold."""
-_STREAMED = ("libx264", "libx265")
-"""Encoders for transport streams, which hold anything, but as data that nobody reads."""
-_SMALLEST = 96
-"""Pixels of a side, below which libx265 reads and writes beyond its memory."""
+_DEEP_ALPHA = {"matroska": "ffv1", "mov": "prores"}
+"""Codecs of transparent pictures above 8 bits, which HEVC as it is built does not hold."""
 
 
 def default_codec(
@@ -59,27 +56,28 @@ def default_codec(
     rated : bool
         Whether the user sets a quality or a rate, which these two do not take.
     """
-    wanted = ["libx264"]
-    large = min(result.width, result.height) >= _SMALLEST
+    wanted = ["h264"]
+    large = min(result.width, result.height) >= traits(encoder_of("hevc")).least
     if large and (bits > 8 or picture.color_trc in _HDR):
-        wanted = ["libx265", *wanted]
+        wanted = ["hevc", *wanted]
     av1 = preset is None or preset.lstrip("-").isdigit()
     if av1 and source in _OPEN and bits <= 10 and result.subsampling == (1, 1):
-        wanted = ["libsvtav1", *wanted]
-    last = ["libsvtav1", "libvpx-vp9"]
+        wanted = ["av1", *wanted]
+    last = ["av1", "vp9"]
     wanted += last if result.subsampling == (1, 1) and bits <= 10 else reversed(last)
     if alpha and bits == 8 and (muxer == "webm" or source in _WITH_ALPHA):
         wanted = [last[1], *wanted]
     if alpha and bits > 8 and not rated and muxer in _DEEP_ALPHA:
-        return _DEEP_ALPHA[muxer]
-    return next((codec for codec in wanted if holds(muxer, codec)), wanted[0])
+        return encoder_of(_DEEP_ALPHA[muxer])
+    encoders = [encoder_of(codec) for codec in wanted]
+    return next((one for one in encoders if holds(muxer, one)), encoders[0])
 
 
 @cache
 def holds(muxer: str, codec: str) -> bool:
     """Return whether a container takes video of an encoder, as far as FFmpeg's lists say."""
     if muxer == "mpegts":
-        return codec in _STREAMED
+        return traits(codec).streamed
     out = av.open(BytesIO(), "w", format=muxer)
     try:
         out.add_stream(codec, rate=25)

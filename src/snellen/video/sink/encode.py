@@ -26,8 +26,9 @@ from snellen.video.media import PictureInfo
 from snellen.video.sink import aspect
 from snellen.video.sink.encoders import formats
 from snellen.video.sink.encoding import Encoder
-from snellen.video.sink.numbers import AV1_PARAMS, added
+from snellen.video.sink.numbers import added
 from snellen.video.sink.output import CompleteWriter
+from snellen.video.sink.registry import LOSSLESS
 from snellen.video.sink.repetitions import loop
 
 _FINEST = 1_000_000
@@ -91,17 +92,6 @@ def open_container(
     return out
 
 
-_X265 = "x265-params"
-_SAFE_WIDTH = 64
-"""Pixels. The vector code of x265's cutree writes beyond its memory for pictures 33 to 48 pixels
-wide, and the process aborts. For narrow ones cutree, which distributes bits over time, is off."""
-_SVT_RATE = 240
-"""Most frames a second."""
-_SAFE_SIDE = 64
-"""Pixels. Several threads of SVT-AV1 wait for each other for ever where one side of the pictures
-has up to 24 pixels and the other one more than 64: small ones get one."""
-
-
 def other_choice(suffix: str) -> str:
     """Return the advice for a container that does not take a codec."""
     return "choose another codec" + ("" if suffix == ".mkv" else ", or .mkv, that holds nearly all")
@@ -109,7 +99,7 @@ def other_choice(suffix: str) -> str:
 
 def encoder_base(plan: Plan) -> Fraction:
     """Return the encoder's time base: some encoders take only a frame's duration."""
-    if plan.encoder.frame_clock:
+    if plan.encoder.traits.frame_clock:
         return 1 / plan.rate.limit_denominator(1001)
     return plan.time_base
 
@@ -130,10 +120,10 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     os.environ.setdefault("SVT_LOG", "1")  # SVT-AV1 logs on standard error
     rate = plan.rate.limit_denominator(1_000_000)
     options = dict(encoder.options)
-    if encoder.codec == "libx265" and plan.format.width < _SAFE_WIDTH:
-        options = added(options, {_X265: "cutree=0"})
-    if encoder.codec == "libsvtav1" and min(plan.format.width, plan.format.height) < _SAFE_SIDE:
-        options = added(options, {AV1_PARAMS: "lp=1"})
+    known, (width, height) = encoder.traits, (plan.format.width, plan.format.height)
+    for limit, side in ((known.narrow, width), (known.small, min(width, height))):
+        if limit is not None and side < limit[0]:
+            options = added(options, {known.parameters[0]: limit[1]})
     try:
         stream: VideoStream = out.add_stream(encoder.codec, rate=rate, options=options)  # type: ignore[assignment]
     except ValueError:
@@ -152,7 +142,7 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
         stream.set_display_matrix(picture.display_matrix)
     if context.codec.canonical_name == "hevc" and out.format.name in ("mp4", "mov"):
         context.codec_tag = "hvc1"  # the only tag that Apple's players take
-    context.thread_type = "AUTO"  # slices alone would cost libx264 quality
+    context.thread_type = "AUTO"  # slices alone would cost x264 quality
     context.thread_count = threads or chosen() or 0
     room = aspect.in_track(out.format.name, picture.sample_aspect_ratio)
     stream.metadata.update(aspect.with_room(plan.tags) if room else plan.tags)
@@ -175,18 +165,17 @@ def be_ordinary() -> None:
 
 
 def _open_encoder(stream: VideoStream, plan: Plan) -> None:
-    encoder, format = plan.encoder, plan.format
+    encoder, format, known = plan.encoder, plan.format, plan.encoder.traits
     across, down = encoder.pixels.subsampling or (0, 0)
     odd = bool(format.width % (1 << across) or format.height % (1 << down))
     with logs.listening() as messages:
         try:
-            # These encoders would say so on standard error.
-            if odd and encoder.codec == "libx265":
+            if odd and known.even:
                 raise ValueError("odd width or height")
-            if encoder.codec == "libsvtav1" and plan.rate > _SVT_RATE:
-                raise ValueError(f"more than {_SVT_RATE} frames a second")
+            if known.most_rate is not None and plan.rate > known.most_rate:
+                raise ValueError(f"more than {known.most_rate} frames a second")
             stream.codec_context.open()
-            if encoder.codec == "libsvtav1":
+            if known.real_time:
                 be_ordinary()
             failed = None
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -216,13 +205,13 @@ def _advice(encoder: Encoder, odd: bool) -> str:
         return "choose another `codec` or `pix_fmt`"
     full = pixels.planar(encoder.bits, (0, 0))
     other = f", or 4:4:4 (`pix_fmt`={full})" if full in formats(encoder.codec) else ""
-    return f"take an even width and height{other}, or another `codec` (ffv1 in .mkv)"
+    return f"take an even width and height{other}, or another `codec` ({LOSSLESS} in .mkv)"
 
 
 def set_decoding_times(packets: list[Packet[Any]], step: Fraction) -> None:
     """Set the decoding times of a whole stream, given in decoding order, `step` ticks a frame.
 
-    libx265 leaves them unset when the stream has fewer frames than its delay (one or two).
+    x265 leaves them unset when the stream has fewer frames than its delay (one or two).
     """
     shown = [packet.pts for packet in packets if packet.pts is not None]
     if len(shown) < len(packets):

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from snellen.video.sink.encode import Plan
+from snellen.video.sink.registry import parameter_options
 
 _STATISTICS = frozenset(("stats", "passlogfile", "x265-stats"))
 """Options, and parameters in others, that name the file which the first pass writes."""
-_PARAMETERS = frozenset(("x264-params", "x264opts", "x265-params"))
-"""Options that hold parameters, key=value:key=value."""
 _DUMPS = frozenset(("dump-yuv", "csv", "recon", "analysis-save", "analysis-reuse-file"))
 """Parameters that name files which are written in any pass."""
 _FIRST = re.compile(r"pass=[13]")
@@ -25,7 +24,8 @@ _FLAG = re.compile(r"[+-]?\bpass1\b")
 
 def silent(options: Mapping[str, str]) -> dict[str, str]:
     """Return an encoder's options without those by which it writes files."""
-    inner = {key: re.split(r"(?<!\\):", options[key]) for key in _PARAMETERS & options.keys()}
+    own = options.keys() & set(parameter_options())
+    inner = {key: re.split(r"(?<!\\):", options[key]) for key in own}
     first = any(_FIRST.fullmatch(word) for words in inner.values() for word in words)
     first = first or _FLAG.search(options.get("flags", "")) is not None
     found: dict[str, str] = {}

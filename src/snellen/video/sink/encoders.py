@@ -14,9 +14,10 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import hdr, pixels
 from snellen.video.media import PictureInfo
-from snellen.video.sink import goals, hardware, numbers, qsv
+from snellen.video.sink import goals, hardware, numbers
 from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
+from snellen.video.sink.registry import names, traits
 
 _Y4M = tuple(
     [f"yuv{figures}p" for figures in ("420", "422", "444", "411")]
@@ -29,18 +30,8 @@ _Y4M = tuple(
 )
 """Pixel formats that FFmpeg's y4m muxer writes; above 8 bits only with strict=-1."""
 
-_PRESETS = {"libx264": "medium", "libx265": "medium", "libsvtav1": "6"}
-_QUALITY = {"libx264": 16, "libx265": 16, "libsvtav1": 18, "libvpx-vp9": 15, "libvpx": 10,
-            **hardware.QUALITY, **qsv.QUALITY}  # fmt: skip
-"""Constant quality nearly without visible loss: a result may become a new master."""
-_ALPHA: dict[str, tuple[str, ...]] = {"libvpx-vp9": ("yuva420p",), "libx265": ()}
-"""Formats with alpha that an encoder takes, where it offers others: x265 is built without them."""
-
 _RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
 """Options that control quality or size, with which our default quality would conflict."""
-
-_PARAMS = {"libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svtav1-params"}
-"""The option that passes an encoder's own parameters, key=value:key=value."""
 
 _DERIVED = frozenset(
     (
@@ -50,20 +41,8 @@ _DERIVED = frozenset(
 )
 """Options that state properties of the pictures, which follow from the input."""
 
-_NAMES = {
-    "preset": (
-        *("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
-        *("veryslow", "placebo"),
-    ),
-    "tune": (
-        *("film", "animation", "grain", "stillimage", "psnr", "ssim", "fastdecode"),
-        "zerolatency",
-    ),
-    "profile": ("baseline", "main", "high", "high10", "high422", "high444"),
-}
-"""Values that libx264 knows; it reports others on standard error, whatever the log level."""
 _PRESET_NUMBERS = frozenset("0123456789")
-"""libx264's presets have numbers, too."""
+"""x264's presets have numbers, too."""
 
 
 def choose(
@@ -139,12 +118,13 @@ def choose(
                 "cannot become",
                 parameter="pix_fmt",
             )
-    light = hdr.options(picture.light, codec) if picture.light else {}
+    known = traits(codec)
+    light = hdr.options(picture.light, known.light, known.plain_light) if picture.light else {}
     losses = _losses(picture.format, chosen, codec)
     if light is None:
         losses.append(
             f"HDR mastering display and light levels are lost: {codec} does not get them here "
-            "(libx265, libx264 and libsvtav1 do)"
+            f"({', '.join(names(lambda one: one.light))} do)"
         )
     return Encoder(
         codec, chosen, _options(codec, picture, encoding, light or {}, chosen), tuple(losses)
@@ -177,8 +157,8 @@ def formats(codec: str) -> tuple[str, ...]:
         found = Codec(codec, "w")
     except UnknownCodecError:
         raise InputError(
-            f"got `codec`={codec}, for which there is no encoder here; expected e.g. libx264, "
-            "libx265, libsvtav1, ffv1, prores_ks",
+            f"got `codec`={codec}, for which there is no encoder here; expected e.g. "
+            f"{', '.join(names(lambda one: one.common and not one.on_cpu))}",
             parameter="codec",
         ) from None
     if found.type != "video":
@@ -186,9 +166,11 @@ def formats(codec: str) -> tuple[str, ...]:
             f"got `codec`={codec}, which encodes {found.type}; expected a video encoder",
             parameter="codec",
         )
-    names = [form.name for form in found.video_formats or ()]
-    clear = _ALPHA.get(codec, names)
-    return tuple(name for name in names if name in clear or not name.startswith("yuva"))
+    offered = [form.name for form in found.video_formats or ()]
+    clear = traits(codec).alpha
+    if clear is None:
+        return tuple(offered)
+    return tuple(name for name in offered if name in clear or not name.startswith("yuva"))
 
 
 def best(
@@ -256,19 +238,18 @@ def _options(
     """Return the encoder's options; those of the user come last and override ours."""
     options: dict[str, str] = {}
     _check(codec, encoding, layout.bits)
-    known = numbers.option_types(codec)
-    preset = encoding.preset or _PRESETS.get(codec)
-    crf = encoding.crf if encoding.crf is not None else _QUALITY.get(codec)
+    known, types = traits(codec), numbers.option_types(codec)
+    preset = encoding.preset or known.preset
+    crf = encoding.crf if encoding.crf is not None else known.crf
     if encoding.target is not None:
         crf = None  # `goals.aimed` gives it
-    quality = numbers.quality_option(codec)
     for key, name, value, requested in (
         ("preset", "preset", preset, encoding.preset),
-        (quality, "crf", crf, encoding.crf),
+        (known.quality, "crf", crf, encoding.crf),
     ):
         if value is None or (requested is None and _replaced(key, encoding.options)):
             continue
-        if key not in known:
+        if key not in types:
             raise InputError(
                 f"{codec} has no option {key}",
                 parameter=name,
@@ -278,21 +259,19 @@ def _options(
             options[key] = value
         else:
             options |= numbers.quality(codec, value, encoding.options)
-    own = dict(light)
-    if codec == "libx265":
-        own = {"log-level": "error", **own}  # it logs on standard error
-        if (threads := chosen_threads()) is not None:
-            own["pools"] = str(threads)  # FFmpeg limits the frames in work only
+    own = {**known.always, **light}
+    if known.threads_by and (threads := chosen_threads()) is not None:
+        own[known.threads_by] = str(threads)
     location = picture.chroma_location
     if codec == "wrapped_avframe" and layout.subsampling == (1, 1):
         location = location or "left"  # y4m would state centre where nothing is known
     if location and layout.subsampling not in (None, (0, 0)):
         options["chroma_sample_location"] = location
-    if layout.alpha and codec in ("libvpx", "libvpx-vp9"):
+    if layout.alpha and known.alpha_beside:
         options["auto-alt-ref"] = "0"  # frames that are not shown would part the two streams
     options |= goals.limited(codec, encoding.max_bitrate)
     if own:
-        mine = {_PARAMS[codec]: ":".join(f"{key}={value}" for key, value in own.items())}
+        mine = {known.parameters[0]: ":".join(f"{key}={value}" for key, value in own.items())}
         options = numbers.added(options, mine)
     return numbers.added(options, encoding.options)  # the user's parameters come last
 
@@ -300,10 +279,8 @@ def _options(
 def _check(codec: str, encoding: Encoding, bits: int) -> None:
     """Refuse options that follow from the input, and values that encoders reject or change."""
     goals.check(codec, encoding)
-    if codec in hardware.ON_CPU:
-        hardware.check(codec, encoding)
-    if codec in qsv.ON_CPU:
-        qsv.check(codec, encoding)
+    known = traits(codec).values
+    hardware.check(codec, encoding)
     numbers.check(codec, encoding.crf, encoding.preset, encoding.options, bits)
     for key, value in {"preset": encoding.preset, **encoding.options}.items():
         if key in _DERIVED:
@@ -312,15 +289,15 @@ def _check(codec: str, encoding: Encoding, bits: int) -> None:
                 parameter="encoder_options",
                 advice="leave it out",
             )
-        if codec != "libx264" or key not in _NAMES or value is None:
+        if key not in known or value is None:
             continue
         if key == "preset" and value in _PRESET_NUMBERS:
             continue
         requested = re.split(r"[,./+-]", value) if key == "tune" else [value]
-        if not set(requested) <= set(_NAMES[key]):
+        if not set(requested) <= set(known[key]):
             given = f"`preset`={value}" if key == "preset" else f"{key}={value}"
             raise InputError(
-                f"got {given}; {codec} expects one of {', '.join(_NAMES[key])}",
+                f"got {given}; {codec} expects one of {', '.join(known[key])}",
                 parameter="preset" if key == "preset" else "encoder_options",
             )
 

@@ -10,24 +10,13 @@ from typing import TYPE_CHECKING
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice, integer, plain, real, text, texts
+from snellen.video.sink import registry
+from snellen.video.sink.registry import LOSSLESS, WORST, Traits
 
 if TYPE_CHECKING:  # it would import PyAV, which pictures do without
     from snellen.video.pixels import PixelFormat
 
 COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
-
-ENCODERS = {
-    "h264": "libx264", "hevc": "libx265", "av1": "libsvtav1", "vp9": "libvpx-vp9", "vp8": "libvpx",
-    "prores": "prores_ks", "dirac": "vc2", "webp": "libwebp_anim",
-}  # fmt: skip
-"""The encoder that the name of a codec stands for, as for FFmpeg; but of ProRes the one that makes
-all of its kinds."""
-
-_FRAME_CLOCK = frozenset(("mpeg1video", "mpeg2video", "mpeg4", "libxvid", "msmpeg4v2", "msmpeg4"))
-"""Encoders that read a time base of 1/12800 s as 12800 frames/s, or take none below 1/65535 s."""
-
-WORST = 63
-"""The greatest `crf` of any encoder: that of AV1 and VP9."""
 
 MAD, VMAF = "mad", "vmaf"
 POOLS = {MAD: ("mean", "rms", "p95"), VMAF: ("mean", "harmonic", "p5")}
@@ -68,11 +57,9 @@ class Encoding(Brief):
     """How to encode; None: our choice."""
 
     codec: str | None = None
-    """FFmpeg's name of an encoder, or that of a codec, which becomes its encoder (`ENCODERS`);
-    None: libx264, above 8 bit or of HDR libx265, of AV1 and VP9 libsvtav1, of transparent films in
-    .webm libvpx-vp9 and, above 8 bit, ffv1 in .mkv and prores_ks in .mov, as far as the container
-    takes it. Where one of NVIDIA's does not work
-    (h264_nvenc, hevc_nvenc, av1_nvenc), the CPU encodes the same codec."""
+    """FFmpeg's name of an encoder, or that of a codec, which becomes its encoder; None: one for
+    the pictures, among those that the container takes: `registry.DEFAULT`. Where one of NVIDIA's or
+    Intel's does not work, the CPU encodes the same codec."""
     preset: str | None = None
     """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
     crf: float | None = None
@@ -103,7 +90,7 @@ class Encoding(Brief):
         for name in ("codec", "preset", "pix_fmt"):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), "text or None")
-        object.__setattr__(self, "codec", ENCODERS.get(self.codec or "", self.codec))
+        object.__setattr__(self, "codec", self.codec and registry.encoder_of(self.codec))
         choice("colour", self.colour, COLOURS)
         if self.crf is not None:
             quality = real(self.crf)
@@ -143,7 +130,7 @@ class Encoding(Brief):
                     f"got `{name}`={quoted(value)}; expected a number above 0, up to "
                     f"{_MOST[metric]:g}",
                     parameter=name,
-                    advice="for no loss at all choose `codec` ffv1" if lossless else None,
+                    advice=f"for no loss at all choose `codec` {LOSSLESS}" if lossless else None,
                 )
             object.__setattr__(self, _PARAMETERS[metric], found)
         pools = [POOLS[metric] for metric, value in given.items() if value is not None]
@@ -199,6 +186,6 @@ class Encoder:
         return self.pixels.bits
 
     @property
-    def frame_clock(self) -> bool:
-        """Whether its time base has to be the duration of a frame."""
-        return self.codec in _FRAME_CLOCK
+    def traits(self) -> Traits:
+        """What is known of encoders of this name."""
+        return registry.traits(self.codec)

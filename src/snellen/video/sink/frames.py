@@ -45,7 +45,7 @@ class FrameEncoder:
         if self._plan.numbered:
             pts, duration = self.count, 1
         frame.pts, frame.duration = pts, duration
-        if self._plan.encoder.frame_clock:
+        if self._plan.encoder.traits.frame_clock:
             self._times.append(pts)
             frame.pts, frame.duration = self.count, 1
         frame.time_base = encoder_base(self._plan)
@@ -64,7 +64,7 @@ class FrameEncoder:
     def _timed(self, packets: list[Packet[Any]]) -> list[Packet[Any]]:
         for packet in packets:
             self._begun = True
-            if self._plan.encoder.frame_clock:
+            if self._plan.encoder.traits.frame_clock:
                 self._restore_times(packet)
             if packet.pts is not None:
                 # Not every encoder passes durations on.

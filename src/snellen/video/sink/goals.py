@@ -6,24 +6,13 @@ Which encoders take them, and by which options.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from snellen.errors import InputError
 from snellen.video.sink import numbers
 from snellen.video.sink.encoding import Encoder, Encoding
+from snellen.video.sink.registry import names, traits
 
-RANGES: Mapping[str, tuple[float, float, float, float]] = {
-    "libx264": (1, 51, 0.25, 22), "libx265": (0, 51, 0.25, 24),
-    "libsvtav1": (1, 63, 0.25, 30), "libvpx-vp9": (0, 63, 1, 30),
-    "h264_nvenc": (1, 51, 0.25, 24), "hevc_nvenc": (1, 51, 0.25, 26),
-    "av1_nvenc": (1, 63, 0.25, 32),
-}  # fmt: skip
-"""Of each encoder with a constant quality: the best one, the worst one, the step between two, and
-where a search begins. 0 of x264 means without any loss, in a profile that few players take."""
-
-_PEAKS = frozenset(RANGES) - {"libvpx-vp9"}
-"""Encoders that limit the bit rate over the length of a buffer."""
 _RATES = frozenset(
     ("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless", "bitrate", "pass")
 )
@@ -35,10 +24,10 @@ def check(codec: str, encoding: Encoding) -> None:
     """Refuse (InputError) a target or a limit that an encoder cannot have with these options."""
     target = encoding.target
     if target is not None:
-        if codec not in RANGES:
+        if traits(codec).search is None:
             raise InputError(
                 f"got `{target.parameter}` with {codec}, which has no constant quality that could "
-                f"be searched for; expected one of {', '.join(RANGES)}",
+                f"be searched for; expected one of {_searched()}",
                 parameter=target.parameter,
                 advice=f"choose another `codec`, or leave `{target.parameter}` out",
             )
@@ -55,10 +44,10 @@ def check(codec: str, encoding: Encoding) -> None:
                 )
     if encoding.max_bitrate is None:
         return
-    if codec not in RANGES:
+    if traits(codec).search is None:
         raise InputError(
             f"got `max_bitrate` with {codec}, of which no limit is known; expected one of "
-            f"{', '.join(RANGES)}",
+            f"{_searched()}",
             parameter="max_bitrate",
             advice="choose another `codec`, or leave `max_bitrate` out",
         )
@@ -69,6 +58,10 @@ def check(codec: str, encoding: Encoding) -> None:
                 parameter="max_bitrate",
                 advice="leave one of them out",
             )
+
+
+def _searched() -> str:
+    return ", ".join(names(lambda one: one.search))
 
 
 def check_output(encoding: Encoding, suffix: str) -> None:
@@ -99,7 +92,9 @@ def limited(codec: str, rate: int | str | None) -> dict[str, str]:
     """
     if rate is None:
         return {}
-    return {"maxrate": str(rate), "bufsize": str(rate)} if codec in _PEAKS else {"b": str(rate)}
+    if traits(codec).on_average:
+        return {"b": str(rate)}
+    return {"maxrate": str(rate), "bufsize": str(rate)}
 
 
 def unlimited(encoder: Encoder, rate: int | str | None) -> Encoder:
@@ -117,7 +112,7 @@ def tried(encoder: Encoder, encoding: Encoding | None) -> tuple[Encoder, str | N
     target = None if encoding is None else encoding.target
     if target is None:
         return encoder, None
-    quality = RANGES[encoder.codec][3]
+    quality = qualities(encoder)[3]
     text = (
         f"{target.name} {target.value:g} ({target.pool}): probes choose the quality before work "
         f"starts; all here is by {quality:g}, where they begin"
@@ -126,8 +121,9 @@ def tried(encoder: Encoder, encoding: Encoding | None) -> tuple[Encoder, str | N
 
 
 def qualities(encoder: Encoder) -> tuple[float, float, float, float]:
-    """Return those of `RANGES` that an encoder has with its options."""
-    best, worst, step, start = RANGES[encoder.codec]
+    """Return `Traits.search` of an encoder that has one, with its options."""
+    assert encoder.traits.search is not None
+    best, worst, step, start = encoder.traits.search
     if numbers.fastest(encoder.codec, encoder.options.get("preset")):
         best = numbers.SOUND
     return best, worst, step, start

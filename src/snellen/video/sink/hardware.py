@@ -1,7 +1,7 @@
-"""NVIDIA's encoders: their options, a probe that opens them, and the encoders to use instead.
+"""Encoders of NVIDIA's and Intel's hardware: their options, a probe, and what encodes instead.
 
 Experimental: the options are those that FFmpeg documents, and have not been run on hardware.
-Without NVENC the probe fails and the CPU encodes.
+Where an encoder does not open, the CPU encodes.
 """
 
 from __future__ import annotations
@@ -20,29 +20,13 @@ from snellen.gpu import driver
 from snellen.video import logs, pixels
 from snellen.video.ffmpeg import reason
 from snellen.video.sink.encoding import Encoder, Encoding
-
-ON_CPU = {"h264_nvenc": "libx264", "hevc_nvenc": "libx265", "av1_nvenc": "libsvtav1"}
-"""The encoder of the same codec that runs on the CPU."""
-
-QUALITY = {"h264_nvenc": 16, "hevc_nvenc": 16, "av1_nvenc": 18}
-"""Default constant quality: the values of the encoders in `ON_CPU`."""
+from snellen.video.sink.registry import WORST, traits
 
 _DEVICES = Path("/dev/dri")
 """Where Linux has the devices of Intel's encoders."""
 
-_WORST = {"h264_nvenc": 51, "hevc_nvenc": 51, "av1_nvenc": 63}
-"""Greatest constant quality, which is the worst."""
-
-_PRESETS = ("p1", "p2", "p3", "p4", "p5", "p6", "p7")
-"""From the fastest to the best; p4 is NVENC's own default."""
-
-_SIMILAR = {
-    "libx264": ("superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
-    "libx265": ("superfast", "veryfast", "faster", "fast", "medium", "slow", "slower"),
-    "libsvtav1": ("11", "10", "9", "8", "6", "5", "4"),
-}
-"""Presets that replace p1 … p7 on the CPU: similar positions in its encoder's own range of presets,
-not similar speeds."""
+_NVIDIA, _INTEL = "_nvenc", "_qsv"
+"""How the names of the encoders end."""
 
 _UPPER_BITS = {"yuv420p10le": "p010le", "yuv422p10le": "p210le", "yuv444p10le": "yuv444p10msble"}
 """Formats with the same samples in the upper bits, as NVENC takes them."""
@@ -50,18 +34,31 @@ _UPPER_BITS = {"yuv420p10le": "p010le", "yuv422p10le": "p210le", "yuv444p10le": 
 
 def layout(codec: str, pixel_format: str) -> str:
     """Return the format in which `codec` takes the samples of `pixel_format`."""
-    return _UPPER_BITS.get(pixel_format, pixel_format) if codec in ON_CPU else pixel_format
+    deep = traits(codec).upper_bits
+    return _UPPER_BITS.get(pixel_format, pixel_format) if deep else pixel_format
 
 
 def check(codec: str, encoding: Encoding) -> None:
-    """Refuse presets and qualities that NVENC would misread or reject."""
+    """Refuse presets and qualities that an encoder of hardware would misread or reject."""
+    known = traits(codec)
+    if not known.on_cpu:
+        return
     for preset in (encoding.preset, encoding.options.get("preset")):
-        if preset is not None and preset not in _PRESETS:
+        if preset is not None and preset not in known.presets:
+            words = f"{known.presets[0]} (fastest) to {known.presets[-1]} (best)"
+            if codec.endswith(_INTEL):
+                words = f"one of {', '.join(known.presets)}"
             raise InputError(
-                f"got `preset`={preset!r}; {codec} expects p1 (fastest) to p7 (best)",
-                parameter="preset",
+                f"got `preset`={preset!r}; {codec} expects {words}", parameter="preset"
             )
-    if encoding.crf is None:
+    crf, worst = encoding.crf, known.worst or WORST
+    if crf is None:
+        return
+    if codec.endswith(_INTEL):
+        if not 1 <= crf <= worst:
+            raise InputError(
+                f"got `crf`={crf:g}; {codec} expects one from 1 to {worst}", parameter="crf"
+            )
         return
     rate = encoding.options.get("rc", "vbr")
     if rate != "vbr":
@@ -71,10 +68,9 @@ def check(codec: str, encoding: Encoding) -> None:
             advice="leave one of them out, or give `encoder_options` qp=NUMBER with rc=constqp, "
             "b=BITS with rc=cbr",
         )
-    if not 0 < encoding.crf <= _WORST[codec]:
+    if not 0 < crf <= worst:
         raise InputError(
-            f"got `crf`={encoding.crf:g}; {codec} expects one (its cq) above 0 up to "
-            f"{_WORST[codec]}",
+            f"got `crf`={crf:g}; {codec} expects one (its cq) above 0 up to {worst}",
             parameter="crf",
             advice="for no loss at all give `encoder_options` tune=lossless",
         )
@@ -104,9 +100,9 @@ def probe(codec: str, pixel_format: str, format: Format) -> str | None:
 
 def _has_device(codec: str) -> bool:
     """Return whether there may be a device for an encoder: an NVIDIA GPU, or one of Intel's."""
-    if codec.endswith("_nvenc"):
+    if codec.endswith(_NVIDIA):
         return driver.count() > 0
-    if codec.endswith("_qsv") and sys.platform == "linux":
+    if codec.endswith(_INTEL) and sys.platform == "linux":
         return any(_DEVICES.glob("renderD*"))
     return True
 
@@ -114,7 +110,7 @@ def _has_device(codec: str) -> bool:
 def replacement(
     encoder: Encoder, format: Format, encoding: Encoding
 ) -> tuple[Encoding, str] | None:
-    """Return settings for the CPU and a warning, if NVENC does not work; None: use `encoder`.
+    """Return settings for the CPU and a warning, if the encoder does not work; None: use it.
 
     Parameters
     ----------
@@ -128,17 +124,18 @@ def replacement(
     Returns
     -------
     tuple of Encoding and str
-        The same crf, the preset and the pixel format translated. NVENC's own options mean nothing
-        to another encoder: they are left out, and the warning names them.
+        The same crf, the preset and the pixel format translated. The encoder's own options mean
+        nothing to another one: they are left out, and the warning names them.
     """
-    if encoder.codec not in ON_CPU:
+    known = encoder.traits
+    if not known.on_cpu:
         return None
     why = probe(encoder.codec, encoder.pixels.name, format)
     if why is None:
         return None
-    codec = ON_CPU[encoder.codec]
+    codec = known.on_cpu
     context = av.CodecContext.create(encoder.codec, "w")
-    own = {option.name for option in context.supported_options.private}
+    own = {option.name for option in context.supported_options.private} | {known.quality}
     kept = {key: value for key, value in encoding.options.items() if key not in own}
     preset = encoding.preset or encoding.options.get("preset")
     requested = encoding.pix_fmt
@@ -149,7 +146,7 @@ def replacement(
     cpu = replace(
         encoding,
         codec=codec,
-        preset=None if preset is None else _SIMILAR[codec][_PRESETS.index(preset)],
+        preset=None if preset is None else known.similar[known.presets.index(preset)],
         options=kept,
         pix_fmt=None if requested is None else pixels.parse(requested).planar,
     )

@@ -13,24 +13,16 @@ from math import floor
 import av
 
 from snellen.errors import InputError
-from snellen.video.sink import hardware, qsv
 from snellen.video.sink.encoding import Encoder, Encoding
+from snellen.video.sink.registry import SVT_AV1, traits
 
-AV1_PARAMS = "svtav1-params"
-_AV1, _VP8 = "libsvtav1", "libvpx"
 _AV1_PRESETS = range(-1, 14)
-"""libsvtav1's presets; -2 means that none is given."""
+"""SVT-AV1's presets; -2 means that none is given."""
 _FASTEST = 11
 """The fastest of them: 12 and 13 are taken for it."""
 SOUND = 16
 """Its least quality number: with up to 10, streams were seen that no decoder reads (SVT-AV1 of
 PyAV 18.1 and 19.0)."""
-_ANY_RATE = "1G"
-"""A bit rate that is no limit, for the encoder of VP8, which wants one beside any quality."""
-_STEPS = {_AV1: 0.25, "libx265": 0.01}
-"""Between two qualities, of encoders that have others than those of their option."""
-_WORST = {"libx264": 51, "libx265": 51}
-"""The greatest quality, where it is less than 63: x264 takes any, as the greatest."""
 _WHOLE = frozenset(("INT", "INT64", "UINT", "UINT64"))
 """FFmpeg's types of options that are whole numbers."""
 
@@ -47,13 +39,6 @@ def option_types(codec: str) -> Mapping[str, str]:
     return found
 
 
-def quality_option(codec: str) -> str:
-    """Return what an encoder calls its constant quality."""
-    if codec in hardware.ON_CPU:
-        return "cq"
-    return "global_quality" if codec in qsv.ON_CPU else "crf"
-
-
 def quality(codec: str, crf: float, options: Mapping[str, str]) -> dict[str, str]:
     """Return the options by which an encoder gets a constant quality that `check` lets through.
 
@@ -65,35 +50,32 @@ def quality(codec: str, crf: float, options: Mapping[str, str]) -> dict[str, str
     options : mapping of str to str
         Further ones of the user.
     """
-    if codec == _AV1 and (crf == 0 or crf % 1):
-        return {AV1_PARAMS: f"crf={written(crf)}"}  # its option has whole numbers from 1 on
-    if codec == _VP8 and "b" not in options:
-        # Its crf is no more than a limit beside a bit rate: a constant quantizer is what is meant.
-        return {"qmin": written(crf), "qmax": written(crf), "b": _ANY_RATE}
-    found = {quality_option(codec): written(crf)}
-    if codec in hardware.ON_CPU:
-        found["rc"] = "vbr"  # without it, cq would limit a bit rate
-    return found
+    known = traits(codec)
+    if codec == SVT_AV1 and (crf == 0 or crf % 1):
+        return {known.parameters[0]: f"crf={written(crf)}"}  # its option takes 1, 2, 3 …
+    if known.constant and not (known.crf_limits and "b" in options):
+        return {key: value.format(written(crf)) for key, value in known.constant.items()}
+    return {known.quality: written(crf)}
 
 
 def notes(encoder: Encoder, encoding: Encoding) -> tuple[str, ...]:
     """Return what is to be said of numbers that mean more, or less, than they seem to."""
-    if encoder.codec != _AV1:
+    if encoder.codec != SVT_AV1:
         return ()
     said = []
     limited = encoding.max_bitrate is not None or "maxrate" in encoding.options
     if encoding.crf == 0 and not limited:
-        said.append(f"`crf`=0: {_AV1} encodes without any loss")
+        said.append(f"`crf`=0: {SVT_AV1} encodes without any loss")
     preset = _number(encoder.options.get("preset"))
     if preset is not None and preset > _FASTEST:
-        said.append(f"`preset`={preset:g}: {_AV1} takes it for {_FASTEST}, its fastest")
+        said.append(f"`preset`={preset:g}: {SVT_AV1} takes it for {_FASTEST}, its fastest")
     return tuple(said)
 
 
 def fastest(codec: str, preset: str | None) -> bool:
-    """Return whether this is libsvtav1's fastest preset, whose best quality is `SOUND`."""
+    """Return whether this is SVT-AV1's fastest preset, whose best quality is `SOUND`."""
     found = _number(preset)
-    return codec == _AV1 and found is not None and found >= _FASTEST
+    return codec == SVT_AV1 and found is not None and found >= _FASTEST
 
 
 def written(number: float) -> str:
@@ -129,9 +111,8 @@ def check(
     bits : int
         Depth of the samples that the encoder takes.
     """
-    types = option_types(codec)
-    name = quality_option(codec)
-    if codec == _VP8 and "crf" in options and "b" not in options:
+    types, known = option_types(codec), traits(codec)
+    if known.crf_limits and "crf" in options and "b" not in options:
         raise InputError(
             f"got crf={options['crf']}, which {codec} ignores without b, a bit rate",
             parameter="encoder_options",
@@ -147,38 +128,41 @@ def check(
             advice=f"give `preset`={_FASTEST - 1}",
         )
     if crf is not None:
-        step = _STEPS.get(codec, 1.0 if types.get(name) in _WHOLE else None)
+        step = known.step or (1.0 if types.get(known.quality) in _WHOLE else None)
         _check_quality(codec, crf, step, bits, "crf", "`crf`")
     for key, value in {"preset": preset, **options}.items():
         found = _number(value)
-        if key == "preset" and codec == _AV1 and value is not None:
+        if key == "preset" and codec == SVT_AV1 and value is not None:
             _check_av1_preset(value, "preset" if key not in options else "encoder_options")
         if found is None or types.get(key) is None:
             continue
         if types[key] in _WHOLE and found != int(found):
-            advice = "give `crf`, which takes quarters" if (codec, key) == (_AV1, "crf") else None
+            advice = (
+                "give `crf`, which takes quarters" if (codec, key) == (SVT_AV1, "crf") else None
+            )
             raise InputError(
                 f"got {key}={value}; {codec} expects a whole number there",
                 parameter="encoder_options",
                 advice=advice,
             )
-        if codec == _AV1 and key in ("crf", "qp") and found == 0:
+        if codec == SVT_AV1 and key in ("crf", "qp") and found == 0:
             raise InputError(
                 f"got {key}=0, which {codec} takes for 35; expected 1 to 63",
                 parameter="encoder_options",
                 advice="give `crf`=0 for no loss at all",
             )
-        if key == name:
-            _check_quality(codec, found, _STEPS.get(codec), bits, "encoder_options", key)
+        if key == known.quality:
+            _check_quality(codec, found, known.step, bits, "encoder_options", key)
 
 
 def _check_quality(
     codec: str, crf: float, step: float | None, bits: int, parameter: str, name: str
 ) -> None:
-    most = _WORST.get(codec)
+    known = traits(codec)
+    most = None if known.on_cpu else known.worst  # `hardware.check` says more of its own
     if most is not None and crf > most:
         raise InputError(f"got {name}={crf:g}; {codec} expects 0 to {most}", parameter=parameter)
-    if codec == "libx264" and bits == 8 and 0 < crf < 1:
+    if bits == 8 and 0 < crf < known.lossless_below:
         raise InputError(
             f"got {name}={crf:g}; {codec} takes less than 1 for 0 at 8 bit, which is without loss",
             parameter=parameter,
@@ -198,8 +182,8 @@ def _check_av1_preset(value: str, parameter: str) -> None:
     found = _number(value)
     if found not in _AV1_PRESETS:
         raise InputError(
-            f"got `preset`={value}; {_AV1} expects a whole number from {_AV1_PRESETS[0]} (slowest) "
-            f"to {_AV1_PRESETS[-1]} (fastest)",
+            f"got `preset`={value}; {SVT_AV1} expects a whole number from {_AV1_PRESETS[0]} "
+            f"(slowest) to {_AV1_PRESETS[-1]} (fastest)",
             parameter=parameter,
         )
 

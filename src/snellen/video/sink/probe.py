@@ -26,6 +26,7 @@ from snellen.video.ffmpeg import (
 from snellen.video.media import MediaInfo
 from snellen.video.passthrough.tags import chapters, container_tags, missing
 from snellen.video.side_data import display_matrix, side_data
+from snellen.video.sink import registry
 from snellen.video.sink.aspect import AspectWriter
 from snellen.video.sink.encode import (
     Plan,
@@ -161,7 +162,8 @@ def _colour_losses(frame: VideoFrame, stream: VideoStream, plan: Plan, suffix: s
         have, get = ("full", "limited") if full else ("limited", "full")
         raise InputError(
             f"{codec} in {suffix} can only state {get} range for samples that have {have} range, "
-            "and players would show them wrong: choose another codec (libx264, libx265)"
+            "and players would show them wrong: choose another codec "
+            f"({', '.join(registry.names(lambda one: one.played))})"
         )
     lost = []
     for word, names, expected, *got in (
