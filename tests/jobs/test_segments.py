@@ -11,8 +11,9 @@ from snellen.errors import DeviceError
 from snellen.jobs import fallback
 from snellen.jobs.events import Silent
 from snellen.jobs.film import converted
+from snellen.jobs.naming import segments_folder
 from snellen.jobs.options import VideoOptions
-from snellen.jobs.segments import folder_of, segments_of
+from snellen.jobs.segments import segments_of
 from snellen.jobs.upscale import UpscaleJob
 from snellen.video.convert import convert
 from snellen.video.segments import cuts
@@ -24,11 +25,11 @@ from support.video.steps import Nearest
 @pytest.mark.parametrize("letter", ["a", "ä", "語"])
 def test_the_longest_name_of_an_output_has_a_folder(tmp_path, letter):
     stem = letter * (250 // len(letter.encode()))
-    first, second = (folder_of(tmp_path / f"{stem}{end}.mkv") for end in "12")
+    first, second = (segments_folder(tmp_path / f"{stem}{end}.mkv") for end in "12")
     first.mkdir()
     assert first != second
     assert len(os.fsencode(first.name)) <= 255
-    assert folder_of(tmp_path / "film.mkv") == tmp_path / "film.mkv.segments"
+    assert segments_folder(tmp_path / "film.mkv") == tmp_path / "film.mkv.segments"
 
 
 class Heard(Silent):

@@ -13,6 +13,7 @@ from snellen.frames.brief import Brief
 from snellen.jobs import psf_files
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.fields import check_types
+from snellen.jobs.naming import is_joined
 from snellen.jobs.options import (
     MiaSettings,
     VideoOptions,
@@ -29,7 +30,6 @@ from snellen.jobs.options import (
 )
 from snellen.jobs.positions import Region
 from snellen.jobs.profile import Profile
-from snellen.jobs.segments import is_joined
 from snellen.jobs.serial import Job
 from snellen.mia.result import AUTO
 

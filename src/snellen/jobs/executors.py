@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snellen.cpu.threads import available
 from snellen.gpu import device as gpus
@@ -13,38 +13,13 @@ from snellen.jobs.events import Events, notify
 from snellen.video.messages import counted
 
 if TYPE_CHECKING:
+    from snellen.jobs.files import FilmJob
+    from snellen.jobs.score import ScoreJob
     from snellen.jobs.tickets import Ticket
     from snellen.video.progress import Meter
+    from snellen.video.segments.executor import Executor as AnyExecutor
 
-
-class Executor(Protocol):
-    """Runs tickets: a `Pool`, or a `Cluster`."""
-
-    @property
-    def slots(self) -> int:
-        """How many tickets there may be at once."""
-        ...
-
-    def submit(self, ticket: Ticket) -> None:
-        """Take a ticket."""
-        ...
-
-    def wait(self) -> Any:
-        """Return the result of the ticket that ends first (SnellenError: no more can be run)."""
-        ...
-
-
-class Shared(Protocol):
-    """What jobs that share workers have in common."""
-
-    @property
-    def device(self) -> str: ...  # noqa: D102
-    @property
-    def workers(self) -> int | None: ...  # noqa: D102
-    @property
-    def cluster(self) -> str | None: ...  # noqa: D102
-    @property
-    def threads(self) -> int | None: ...  # noqa: D102
+    Executor: TypeAlias = AnyExecutor[Ticket, Any]
 
 
 def planned(device: str, workers: int | None) -> tuple[str, ...]:
@@ -69,7 +44,7 @@ def share(workers: tuple[str, ...]) -> int:
 
 @contextmanager
 def executor(
-    how: Shared,
+    how: FilmJob | ScoreJob,
     devices: tuple[str, ...],
     subject: str,
     unit: str,

@@ -20,7 +20,9 @@ from snellen.jobs.sequence import files_of, is_sequence_of
 from snellen.jobs.train import TrainJob
 from snellen.jobs.upscale import UpscaleJob
 
-AnyJob = UpscaleJob | DeblurJob | ScoreJob | CompareJob | TrainJob
+FilmJob = UpscaleJob | DeblurJob
+"""A job that makes a film of a film, or a picture of a picture."""
+AnyJob = FilmJob | ScoreJob | CompareJob | TrainJob
 
 
 @contextmanager

@@ -7,25 +7,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from snellen.jobs.events import Events, notify
 from snellen.jobs.executors import executor, planned
 from snellen.jobs.inputs import is_own
 
 if TYPE_CHECKING:
-    from snellen.jobs.executors import Executor, Shared
-    from snellen.jobs.tickets import FilmJob, FilmTicket, Making
+    from snellen.jobs.executors import Executor
+    from snellen.jobs.files import FilmJob
+    from snellen.jobs.tickets import FilmTicket, Making
     from snellen.video.media import MediaInfo
     from snellen.video.progress import Meter
     from snellen.video.segments.film import Workers
     from snellen.video.segments.values import Record, SegmentTask
-
-    class WorkedJob(FilmJob, Shared, Protocol):
-        """What is needed of a job, to share its segments."""
-
-        @property
-        def source(self) -> Path | tuple[Path, ...]: ...  # noqa: D102
 
 
 class FilmWorkers:
@@ -95,7 +90,7 @@ class FilmCluster:
         return record
 
 
-def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> Workers | None:
+def film_workers(job: FilmJob, make: Making, growth: int, events: Events) -> Workers | None:
     """Return what opens what works on a job's segments elsewhere; None: this process does.
 
     It does so too, and says it, for an input that no other process can open, as /dev/stdin.
@@ -118,7 +113,7 @@ def film_workers(job: WorkedJob, make: Making, growth: int, events: Events) -> W
     return partial(_opened, job, make, growth, events)
 
 
-def sharing(job: WorkedJob, name: str) -> tuple[str, ...]:
+def sharing(job: FilmJob, name: str) -> tuple[str, ...]:
     """Return the device of each worker of a job, whose prepared step is on the device `name`."""
     found = planned(job.device, job.workers)
     return ("cpu",) * len(found) if name == "cpu" else found  # also where a GPU failed
@@ -126,7 +121,7 @@ def sharing(job: WorkedJob, name: str) -> tuple[str, ...]:
 
 @contextmanager
 def _opened(
-    job: WorkedJob,
+    job: FilmJob,
     make: Making,
     growth: int,
     events: Events,

@@ -14,14 +14,11 @@ from snellen.files.protection import protected
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.execute import run
-from snellen.jobs.files import AnyJob, written_by
-from snellen.jobs.upscale import UpscaleJob
+from snellen.jobs.files import AnyJob, FilmJob, written_by
 from snellen.video.segments import deferral
 
 if TYPE_CHECKING:
     from snellen.jobs.tickets import Worker
-
-FileJob = UpscaleJob | DeblurJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class JobTicket:
     """A job that a worker runs as it would be run alone."""
 
     key: int
-    job: FileJob
+    job: FilmJob
     together: int
     """CPU threads of all workers."""
     once: ClassVar[bool] = True
@@ -89,7 +86,7 @@ class JobTicket:
         """Return the result of a file that cannot be made."""
         return Made(self.key, error=error)
 
-    def _made(self, device: str, job: FileJob, which: str, events: Events) -> Made:
+    def _made(self, device: str, job: FilmJob, which: str, events: Events) -> Made:
         # "auto" stays so: where the memory of its GPU does not suffice, the CPU steps in.
         device = job.device if job.device == "auto" else device
         alone = replace(job, device=device, workers=None, cluster=None)
@@ -182,7 +179,7 @@ class _Own(Silent):
         return found
 
 
-def first(job: FileJob) -> Path:
+def first(job: FilmJob) -> Path:
     """Return the input of a job, of a burst the first one."""
     return job.source if isinstance(job.source, Path) else job.source[0]
 

@@ -8,23 +8,25 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InputError, SnellenError, unexpected
 from snellen.files import atomic, protection
 from snellen.files.remote import Remote
 from snellen.jobs import folders
-from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Progress
-from snellen.jobs.executors import Executor, Shared, executor, planned
-from snellen.jobs.files import AnyJob, written_by
-from snellen.jobs.job_ticket import FileJob, Finished, JobTicket, Made, ShippedJob, first, named
+from snellen.jobs.executors import executor, planned
+from snellen.jobs.files import AnyJob, FilmJob, written_by
+from snellen.jobs.job_ticket import Finished, JobTicket, Made, ShippedJob, first, named
 from snellen.jobs.shareable import shareable
-from snellen.jobs.upscale import UpscaleJob
 from snellen.video.messages import counted
 
+if TYPE_CHECKING:
+    from snellen.jobs.executors import Executor
 
-def devices_of(job: Shared, count: int) -> tuple[str, ...]:
+
+def devices_of(job: FilmJob, count: int) -> tuple[str, ...]:
     """Return the device of each worker of so many files; (): one process makes them in turn."""
     if count < 2:
         return ()
@@ -67,7 +69,7 @@ def by_workers(
     InputError, DeviceError
         The cluster cannot be used.
     """
-    how = next((one for one in jobs.values() if isinstance(one, UpscaleJob | DeblurJob)), None)
+    how = next((one for one in jobs.values() if isinstance(one, FilmJob)), None)
     if how is None or (how.cluster is None and not devices_of(how, len(jobs))):
         return {}
     tickets = shareable(jobs)
@@ -104,7 +106,7 @@ class _Round:
 
     def __init__(
         self,
-        jobs: Mapping[int, FileJob],
+        jobs: Mapping[int, FilmJob],
         executor: Executor,
         subject: str,
         events: Events,
@@ -163,7 +165,7 @@ class _Round:
             self._executor.submit(kind(number, job, threads.available()))
         return True
 
-    def _check(self, job: FileJob) -> None:
+    def _check(self, job: FilmJob) -> None:
         """Refuse outputs that only this process knows to be others' inputs, and make folders."""
         for output in written_by(job):
             if isinstance(output, Remote):
@@ -217,7 +219,7 @@ class _Round:
                 self._done(ended)
 
 
-def _write(job: FileJob, outputs: tuple[bytes | None, ...]) -> None:
+def _write(job: FilmJob, outputs: tuple[bytes | None, ...]) -> None:
     """Write what a node has returned: all of it, or nothing; the result gets its name last.
 
     Raises
@@ -233,7 +235,7 @@ def _write(job: FileJob, outputs: tuple[bytes | None, ...]) -> None:
                 file.flush()
 
 
-def _subject(jobs: Mapping[int, FileJob]) -> str:
+def _subject(jobs: Mapping[int, FilmJob]) -> str:
     """Return what is said of all files: the folder that they are in."""
     try:
         return os.path.commonpath([first(job).parent for job in jobs.values()]) or "files"

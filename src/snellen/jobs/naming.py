@@ -23,6 +23,8 @@ _SIZES = ((7680, 4320, "8k"), (3840, 2160, "4k"), (2560, 1440, "1440p"), (1920, 
 """Longer and shorter side in pixels, and what such films are called."""
 _KEPT = (".mp4", ".m4v", ".mkv", ".mov", ".y4m")
 """Containers that results are in, too, where nobody asks for another."""
+_SEGMENTS = ".segments"
+"""Suffix of the folder of an output's segments."""
 _LONGEST, _LEFT = 255, 32
 """Bytes that a name may have; characters that are left of one that would be longer."""
 _WIDER = 1.1
@@ -39,6 +41,21 @@ def lengthened(file: Path, suffix: str) -> Path:
         digest = sha256(os.fsencode(file.name)).hexdigest()[:16]
         name = f"{file.name[:_LEFT]}-{digest}{suffix}"
     return file.with_name(name)
+
+
+def segments_folder(target: Path) -> Path:
+    """Return where the segments of an output are kept until it is complete."""
+    return lengthened(Path(os.path.realpath(target)), _SEGMENTS)
+
+
+def is_joined(target: Path) -> bool:
+    """Return whether a run has joined all segments of an output, which has not got its name."""
+    folder = segments_folder(target)
+    if not folder.is_dir():
+        return False
+    from snellen.video.segments.store import was_joined
+
+    return was_joined(folder)
 
 
 def beside(source: Path, word: str) -> Path:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import stat
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,16 @@ from snellen.frames.brief import Brief
 from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
 from snellen.jobs.execute import run
-from snellen.jobs.executors import Executor, executor, in_order, planned
+from snellen.jobs.executors import executor, in_order, planned
 from snellen.jobs.options import check_workers
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_table import OF_MEAN_MSE
 from snellen.jobs.tickets import Ticket, Worker
 from snellen.video.messages import counted
+from snellen.video.segments.executor import Here
 
 if TYPE_CHECKING:
+    from snellen.jobs.executors import Executor
     from snellen.mad.pooling import Pooled
 
 AHEAD = 32
@@ -135,23 +137,12 @@ class _Quiet(Silent):
         notify(self._events, subject, message)
 
 
-class _Here:
-    """The executor of this process."""
-
-    slots = 1
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker, self._tickets = worker, deque[Ticket]()
-
-    def submit(self, ticket: Ticket) -> None:
-        self._tickets.append(ticket)
-
-    def wait(self) -> Any:
-        ticket = self._tickets.popleft()
-        try:
-            return self._worker.run(ticket)
-        except Exception as error:
-            return ticket.failed(unexpected(error))
+def _result(worker: Worker, ticket: Ticket) -> Any:
+    """Return the result of a ticket that this process runs."""
+    try:
+        return worker.run(ticket)
+    except Exception as error:
+        return ticket.failed(unexpected(error))
 
 
 def score_pairs(
@@ -218,13 +209,14 @@ def score_pairs(
         listener.progress(Progress(str(score.distorted), done, total, rate, eta, unit="pair"))
 
     with ExitStack() as stack:
+        runs: Executor
         if several:
             work = "the pairs" if total is None else counted(total, "pair")
             opened = executor(how, devices, "pairs", "pair", work, listener)
-            runs: Executor = stack.enter_context(opened)
+            runs = stack.enter_context(opened)
         else:
             worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
-            runs = _Here(worker)
+            runs = Here(partial(_result, worker))
         yield from in_order(runs, tickets, AHEAD, report)
 
 

@@ -14,10 +14,9 @@ from snellen.files.protection import place
 from snellen.files.remote import Remote
 from snellen.frames import values
 from snellen.jobs.inputs import PIPE
-from snellen.jobs.naming import Word, beside, written
+from snellen.jobs.naming import Word, beside, is_joined, written
 from snellen.jobs.options import File, optional_path
 from snellen.jobs.search import Found, search
-from snellen.jobs.segments import is_joined
 from snellen.jobs.sequence import film, is_one_film, is_there
 
 Spot = Callable[..., tuple[str, str]]

@@ -27,20 +27,18 @@ from snellen.frames import values
 from snellen.jobs.deblur import DeblurJob, DeblurResult
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.execute import around
-from snellen.jobs.files import read_by
+from snellen.jobs.files import FilmJob, read_by
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import File, device_list, path
 from snellen.jobs.sequence import makes_film
 from snellen.jobs.serial import Job
-from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+from snellen.jobs.upscale import UpscaleResult
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
     from snellen.video import progress
     from snellen.video.segments.film import Segments, Workers
     from snellen.video.segments.part import Part
-
-FilmJob = UpscaleJob | DeblurJob
 
 VERSION = 1
 """Of plans."""

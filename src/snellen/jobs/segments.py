@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import file_digest, sha256
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from snellen.files.opening import opened, raw
 from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs import PIPE
-from snellen.jobs.naming import lengthened
+from snellen.jobs.naming import segments_folder
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
+    from snellen.jobs.files import FilmJob
     from snellen.video.convert import Segments
     from snellen.video.segments.film import Workers
 
@@ -29,45 +29,11 @@ _END = 1 << 20
 """Bytes at each end of an input that are hashed."""
 _MOST = 1 << 30
 """Bytes of such a file that is at an address."""
-_SUFFIX = ".segments"
 _FREE = frozenset(
     {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
      "segments", "keep_segments", "discard_segments", "quality", "model", "workers", "cluster"}
 )  # fmt: skip
 """Fields of a job that do not change the film; input and models are known by their contents."""
-
-
-class FilmJob(Protocol):
-    """What is needed of a job: see UpscaleJob."""
-
-    @property
-    def source(self) -> Path | tuple[Path, ...]: ...  # noqa: D102
-    @property
-    def target(self) -> Path: ...  # noqa: D102
-    @property
-    def device(self) -> str: ...  # noqa: D102
-    @property
-    def segments(self) -> bool: ...  # noqa: D102
-    @property
-    def keep_segments(self) -> bool: ...  # noqa: D102
-    @property
-    def discard_segments(self) -> bool: ...  # noqa: D102
-    def to_json(self) -> str: ...  # noqa: D102
-
-
-def folder_of(target: Path) -> Path:
-    """Return where the segments of an output are kept until it is complete."""
-    return lengthened(Path(os.path.realpath(target)), _SUFFIX)
-
-
-def is_joined(target: Path) -> bool:
-    """Return whether a run has joined all segments of an output, which has not got its name."""
-    folder = folder_of(target)
-    if not folder.is_dir():
-        return False
-    from snellen.video.segments.store import was_joined
-
-    return was_joined(folder)
 
 
 def segments_of(
@@ -88,7 +54,7 @@ def segments_of(
     which a part is made, or whose parts are joined, from how its job says it is; nothing is removed
     then.
     """
-    folder = folder_of(job.target)
+    folder = segments_folder(job.target)
     if tidied and changed is None and job.target != PIPE and folder.is_dir():
         from snellen.video.segments.store import discard, tidy
 
@@ -123,7 +89,7 @@ def _segments(
         notify(events, str(source), text)
 
     return Segments(
-        folder=folder_of(job.target),
+        folder=segments_folder(job.target),
         job={
             "input": _identity(source) if source.is_file() else {},
             "job": _chosen(job),

@@ -13,9 +13,9 @@ from snellen.frames.values import function, items
 from snellen.jobs.deblur import DeblurResult
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.execute import check_job, raised, run
-from snellen.jobs.files import AnyJob, read_by, written_by
+from snellen.jobs.files import AnyJob, FilmJob, read_by, written_by
 from snellen.jobs.inputs import claim, stream
-from snellen.jobs.job_ticket import FileJob, Finished, first, named
+from snellen.jobs.job_ticket import Finished, first, named
 from snellen.jobs.job_workers import by_workers
 from snellen.jobs.options import MANY
 from snellen.jobs.planning import Plan, passed_over, without_existing
@@ -94,7 +94,7 @@ def run_several(
                 one = Finished(job, result, result.error)
             except Exception as error:
                 failure = unexpected(error)
-                if len(given) > 1 and isinstance(job, FileJob):
+                if len(given) > 1 and isinstance(job, FilmJob):
                     failure = named(failure, first(job), job.target)
                 one = Finished(job, None, failure)
             found[number] = one
@@ -118,7 +118,7 @@ def _refused(jobs: list[Any]) -> dict[int, Exception]:
 
 def each_file(
     function: Callable[..., R],
-    make: Callable[..., FileJob],
+    make: Callable[..., FilmJob],
     todo: Plan,
     events: Events | None,
     options: dict[str, Any],

@@ -9,16 +9,15 @@ from pathlib import Path
 
 from snellen.files import protection
 from snellen.files.remote import Remote
-from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.files import AnyJob, named_by, read_by, written_by
+from snellen.jobs.files import AnyJob, FilmJob, named_by, read_by, written_by
 from snellen.jobs.inputs import is_own
-from snellen.jobs.job_ticket import FileJob, first
+from snellen.jobs.job_ticket import first
 from snellen.jobs.sequence import is_sequence, is_sequence_of, makes_film
 from snellen.jobs.upscale import UpscaleJob
 from snellen.upscaling.shipped import AUTO
 
 
-def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
+def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FilmJob]:
     """Return the jobs that may be tickets, each run by one worker, as far as it is known.
 
     They have the settings of the first job for workers. Those are left out that use standard input
@@ -30,14 +29,14 @@ def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FileJob]:
     jobs : mapping of int to a job
         By their places in the order of the work.
     """
-    found: dict[int, FileJob] = {}
+    found: dict[int, FilmJob] = {}
     how = None
     place = cache(protection.place)
     read: set[str] = set()
     written: set[str] = set()
     for number, job in jobs.items():
         reads, writes = _reads(job, place), _writes(job, place)
-        if isinstance(job, UpscaleJob | DeblurJob):
+        if isinstance(job, FilmJob):
             its = (job.device, job.workers, job.cluster, job.threads)
             how = how or its
             is_free = written.isdisjoint(reads) and read.isdisjoint(writes)
@@ -57,7 +56,7 @@ def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
     """
     files = {place(one) for one in read_by(job) if isinstance(one, Path)}
     keys = set[str]()
-    if isinstance(job, UpscaleJob | DeblurJob):
+    if isinstance(job, FilmJob):
         source = first(job)
         files |= {place(one) for one in (source, *getattr(job, "sources", ()))}
         if is_sequence_of(source, job.video.fps):
@@ -74,13 +73,13 @@ def _writes(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
     """Return what a job writes, as keys."""
     files = {place(one) for one in written_by(job)}
     keys = {f"{os.path.dirname(one)} file" for one in files}  # noqa: PTH120
-    if isinstance(job, UpscaleJob | DeblurJob) and is_sequence(job.target):
+    if isinstance(job, FilmJob) and is_sequence(job.target):
         folder = place(job.target.parent)
         keys |= {f"{folder} picture", f"{folder} sequence"}
     return files | keys
 
 
-def _is_apart(job: FileJob) -> bool:
+def _is_apart(job: FilmJob) -> bool:
     """Return whether this process makes an output, or starts what does."""
     source = first(job)
     if is_own(source) or is_own(job.target):

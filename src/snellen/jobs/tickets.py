@@ -20,6 +20,7 @@ from snellen.video.progress import Meter, Progress
 
 if TYPE_CHECKING:
     from snellen.files.protection import Naming
+    from snellen.jobs.files import FilmJob
     from snellen.video.media import MediaInfo
     from snellen.video.ready import LateStep
     from snellen.video.segments.encode import Writing
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from snellen.video.step import Step
 
     Making = Callable[[Any, str], Step | LateStep]
-
-
-class FilmJob(Protocol):
-    """What is needed of a film's job."""
-
-    @property
-    def max_pixels(self) -> int | None:
-        """Most pixels of a picture that is read."""
-        ...
 
 
 class Ticket(Protocol):

@@ -1,16 +1,17 @@
-"""What runs the tasks of segments: a Protocol, and the executor of this process."""
+"""Runs pieces of work, here or elsewhere: a Protocol, and the executor of this process."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from snellen.video.progress import Meter
-from snellen.video.segments.encode import encode_segment
-from snellen.video.segments.values import Record, SegmentTask
-from snellen.video.step import RateStep, Step
+T = TypeVar("T")
+T_in = TypeVar("T_in", contravariant=True)
+R_out = TypeVar("R_out", covariant=True)
 
 
-class Executor(Protocol):
+class Executor(Protocol[T_in, R_out]):
     """Runs tasks, here or elsewhere; called from one thread."""
 
     @property
@@ -18,42 +19,39 @@ class Executor(Protocol):
         """How many tasks there may be at once; asked anew before each."""
         ...
 
-    def submit(self, task: SegmentTask) -> None:
+    def submit(self, task: T_in, /) -> None:
         """Take a task; there are fewer than `slots`."""
         ...
 
-    def wait(self) -> Record:
-        """Return the record of one of the tasks, whichever ends first, and forget it.
+    def wait(self) -> R_out:
+        """Return the result of one of the tasks, whichever ends first, and forget it.
 
         Raises
         ------
         SnellenError
-            A task has failed for good.
+            A task has failed for good, or no more can be run.
         """
         ...
 
 
-class Here:
+class Here(Generic[T, R_out]):
     """Runs one task at a time, in this process.
 
     Parameters
     ----------
-    step : Step or RateStep
-        Prepared.
-    meter : Meter
-        Counts the frames.
+    run : callable
+        Runs a task, and returns its result.
     """
 
     slots = 1
 
-    def __init__(self, step: Step | RateStep, meter: Meter) -> None:
-        self._step, self._meter = step, meter
-        self._tasks: list[SegmentTask] = []
+    def __init__(self, run: Callable[[T], R_out]) -> None:
+        self._run, self._tasks = run, deque[T]()
 
-    def submit(self, task: SegmentTask) -> None:
+    def submit(self, task: T, /) -> None:
         """Take a task."""
         self._tasks.append(task)
 
-    def wait(self) -> Record:
-        """Run the task, and return its record."""
-        return encode_segment(self._tasks.pop(), self._step, self._meter)
+    def wait(self) -> R_out:
+        """Run the task, and return its result."""
+        return self._run(self._tasks.popleft())

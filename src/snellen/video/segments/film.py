@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ from snellen.video.messages import clock, counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
 from snellen.video.quality.values import Choice
+from snellen.video.segments.encode import encode_segment
 from snellen.video.segments.executor import Executor, Here
 from snellen.video.segments.join import join
 from snellen.video.segments.manifest import Cuts
@@ -34,7 +36,8 @@ from snellen.video.sink.output import Output
 from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written
 
-Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[Executor]]
+SegmentExecutor = Executor[SegmentTask, Record]
+Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[SegmentExecutor]]
 """Called with the name of the prepared step's device, the description of the input as it is, the
 depth of results (see `Step.prepare`), and what counts the frames."""
 
@@ -219,9 +222,9 @@ class Film:
 
     def _executor(
         self, step: Step | RateStep, meter: Meter, given: MediaInfo
-    ) -> AbstractContextManager[Executor]:
+    ) -> AbstractContextManager[SegmentExecutor]:
         if self._how.workers is None:
-            return nullcontext(Here(step, meter))
+            return nullcontext(Here(partial(encode_segment, step=step, meter=meter)))
         return self._how.workers(step.device_name, given, self._plan.encoder.bits, meter)
 
     def _check_all(self, whole: Collection[int]) -> None:
@@ -243,7 +246,7 @@ class Film:
             advice="find out what else writes into that folder, and give the same command again",
         )
 
-    def _run(self, executor: Executor) -> None:
+    def _run(self, executor: SegmentExecutor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""
         working: set[int] = set()
         cuts, done = self._cuts.cuts, self._store.records
