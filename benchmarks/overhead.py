@@ -32,7 +32,7 @@ import av
 import numpy as np
 
 from benchmarks import digest, scheduler
-from benchmarks.overhead_tickets import Hello, Ticket
+from benchmarks.overhead_tickets import Hello, Written
 from snellen.files import atomic
 from snellen.jobs.events import Silent
 from snellen.jobs.machine import facts
@@ -59,11 +59,11 @@ class Dealer:
 
     def submit(self, task: SegmentTask) -> None:
         """Take a task."""
-        self._pool.submit(Ticket(task))
+        self._pool.submit(Written(task.number, None, task))
 
     def wait(self) -> Any:
         """Return the record of the one that ends first."""
-        return self._pool.wait()
+        return self._pool.wait().result
 
 
 def noted(segments: int, workers: int, folder: Path) -> dict[str, float]:
@@ -74,7 +74,7 @@ def noted(segments: int, workers: int, folder: Path) -> dict[str, float]:
     def executor(*given: Any) -> Iterator[Dealer]:
         with Pool(["cpu"] * workers, 1, Silent(), Meter(None, None)) as pool:
             for number in range(workers):
-                pool.submit(Hello(number))
+                pool.submit(Hello(number, None))
             for _ in range(workers):
                 pool.wait()
             clock.append((time.perf_counter(), time.process_time()))
@@ -105,8 +105,8 @@ def started(workers: int) -> dict[str, float]:
     spent, began = _children(), time.perf_counter()
     with Pool(["cpu"] * workers, 1, Silent()) as pool:
         for number in range(workers):
-            pool.submit(Hello(number))
-        found = {pool.wait() for _ in range(workers)}
+            pool.submit(Hello(number, None))
+        found = {pool.wait().result for _ in range(workers)}
         passed = time.perf_counter() - began
     assert len(found) == workers
     return {"workers": workers, "seconds": passed, "cpu_seconds": _children() - spent}

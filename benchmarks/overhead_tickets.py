@@ -3,71 +3,51 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
 from av.packet import Packet
 
-from snellen.errors import SnellenError
-from snellen.jobs.tickets import Worker
+from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.video.segments.encode import keep_segment
 from snellen.video.segments.packets import PacketWriter
-from snellen.video.segments.values import Record, SegmentTask
+from snellen.video.segments.values import Record
 
 BYTES = 1 << 16
 """Of a segment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A segment without frames."""
+class Written(Ticket):
+    """A segment without frames: `part` is its SegmentTask."""
 
-    task: SegmentTask
-    subject: str = "film"
+    __slots__ = ()
+    is_needed = True
+    subject = "film"
 
-    @property
-    def key(self) -> int:
-        """Number of the segment."""
-        return self.task.number
-
-    def run(self, worker: Worker) -> Record:
+    def run(self, worker: Worker) -> Done:
         """Write some bytes, as of packets."""
-        number, written = self.task.number, BytesIO()
+        number, written = self.key, BytesIO()
         packet: Packet[Any] = Packet(number.to_bytes(4, "big") * (BYTES // 4))
         packet.pts = number
         writer = PacketWriter(written)
         writer.write(packet)
-        keep_segment(self.task, written.getvalue(), b"")
-        return Record(
+        keep_segment(self.part, (written.getvalue(), None))
+        record = Record(
             number=number, frames=1, first=(number, "frame"), after=(number + 1, "frame"),
             delay=0, size=writer.size, checksum=writer.checksum, headers="", device="cpu",
         )  # fmt: skip
-
-    def units(self, result: Record) -> int:
-        """Return the frames of the segment."""
-        return result.frames
-
-    def failed(self, error: SnellenError) -> None:
-        """Return None: all are needed."""
+        return Done(number, record)
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(Ticket):
     """What a worker answers as soon as it has imported what the segment of a film needs."""
 
-    key: int
-    subject: str = "pool"
+    __slots__ = ()
+    is_needed = True
+    subject = "pool"
 
-    def run(self, worker: Worker) -> int:
+    def run(self, worker: Worker) -> Done:
         """Return the number of the process."""
         from snellen.jobs import upscale_video  # noqa: F401  as the ticket of a film does
 
-        return os.getpid()
-
-    def units(self, result: int) -> int:
-        """Return 0."""
-        return 0
-
-    def failed(self, error: SnellenError) -> None:
-        """Return None."""
+        return Done(self.key, os.getpid(), units=0)

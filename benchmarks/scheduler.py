@@ -36,7 +36,7 @@ from snellen.files import atomic
 from snellen.jobs import pool
 from snellen.jobs.events import Silent
 from snellen.jobs.film_workers import FilmWorkers
-from snellen.jobs.tickets import FilmTicket, SegmentTicket
+from snellen.jobs.tickets import Done, FilmStep, SegmentTicket
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter
 from snellen.video.segments.film import Film, Segments, Workers
@@ -150,8 +150,8 @@ class Timeline:
             if kind == "done":
                 seconds, ticket = value
                 self.useful += seconds
-                value = made(ticket, self.world)
-                self.recorded[value.number] += 1
+                value = Done(ticket.key, made(ticket, self.world), units=FRAMES)
+                self.recorded[ticket.key] += 1
             return process, kind, value
 
 
@@ -201,7 +201,7 @@ class Process:
 
 def made(ticket: SegmentTicket, world: World) -> Record:
     """Return the record of a segment, and write its file."""
-    task = ticket.task
+    task = ticket.part
     packet: Packet[Any] = Packet(f"segment {task.number}".encode())
     packet.pts = task.number
     with task.file.open("wb") as file:
@@ -246,9 +246,9 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
 
     @contextmanager
     def workers(*given: Any) -> Iterator[FilmWorkers]:
-        ticket = FilmTicket(SIMULATED, SIMULATED, given[1], 8, 4)
+        step = FilmStep(SIMULATED, given[1], 8, 4)
         with pool.Pool(names, 1, events, Meter(None, None)) as opened:
-            yield FilmWorkers(opened, ticket)
+            yield FilmWorkers(opened, SIMULATED, step)
 
     film = film_of(world, folder, workers)
     began = time.process_time()

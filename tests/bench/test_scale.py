@@ -10,6 +10,7 @@ from benchmarks import extras
 from snellen.bench import scale
 from snellen.cpu.threads import cores
 from snellen.errors import SnellenError
+from snellen.jobs.tickets import Done
 
 TINY = scale.Sizes((64, 48), discarded=2, film=8, scored=2)
 
@@ -70,4 +71,4 @@ class Fake:
         pass
 
     def wait(self):
-        return "wrong"
+        return Done(0, "wrong")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from types import NoneType, SimpleNamespace
+from types import NoneType
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ from snellen.jobs import (
 from snellen.jobs import cluster as cluster_module
 from snellen.jobs.cluster import Cluster
 from snellen.jobs.events import Silent
-from snellen.jobs.job_ticket import JobTicket, ShippedJob
+from snellen.jobs.job_ticket import FileTicket
 from snellen.jobs.pair_scores import score_pairs
-from snellen.jobs.tickets import FilmTicket
+from snellen.jobs.tickets import SegmentTicket
 from snellen.video.progress import Meter
 from support.cli import run as command
 from support.fake_ray import fake_ray
@@ -80,8 +80,8 @@ def test_tickets_are_run_and_tried_again(install, tmp_path):
         for one in tickets(tmp_path, "", "memory", "device device", ""):
             cluster.submit(one)
         ray.crashes = ["a node"]
-        found = sorted(cluster.wait() for _ in range(4))
-    assert [(key, device) for key, device, _ in found] == [(n, "cpu") for n in range(4)]
+        found = sorted((done.key, done.result[0]) for done in (cluster.wait() for _ in range(4)))
+    assert found == [(n, "cpu") for n in range(4)]
     assert counts[-1] == 4
     assert ("remote", {"name": "snellen", "num_cpus": 2, "num_gpus": 0, "max_retries": 2,
                        "retry_exceptions": True}) in ray.log  # fmt: skip
@@ -137,7 +137,7 @@ def test_what_hangs_is_begun_once_more_where_a_node_has_room(install, tmp_path, 
             return [one for one in references if one is not first[0]][:1], []
 
         ray.wait = wait
-        assert [cluster.wait()[0] for _ in range(2)] == [1, 0]
+        assert [cluster.wait().key for _ in range(2)] == [1, 0]
         assert cluster._works == {} and cluster._lost == first[:1]
         ray.wait = lambda references, num_returns, timeout: ([], references)
     assert counts[-1] == 2
@@ -173,13 +173,13 @@ def test_some_tickets_are_never_begun_twice(install, tmp_path):
     with Cluster("local", "cpu", 1, Silent()) as cluster:
         for _ in range(stragglers.KNOWN):
             cluster._times.add(1.0)
-        for kind in (JobTicket, ShippedJob):
+        for is_shipped in (False, True):
             job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")
-            cluster.submit(kind(0, job, 1))
+            cluster.submit(FileTicket(0, job, is_shipped=is_shipped, together=1))
             (work,) = cluster._works.values()
             work.began = -1000.0
             cluster._submit_again()
-            assert len(cluster._works) == (1 if kind is JobTicket else 2)
+            assert len(cluster._works) == (2 if is_shipped else 1)
             cluster._works.clear()
 
 
@@ -199,7 +199,7 @@ def test_gpus_and_nodes_that_are_not_there_yet(install, tmp_path):
             return [], references
 
         ray.wait = wait
-        assert cluster.wait()[0] == 0
+        assert cluster.wait().key == 0
     assert heard.warnings[0] == "no node has 4 CPUs and a GPU: waiting for one"
     assert "the CPU is used" in heard.warnings[1]  # where there is no GPU, whatever Ray was told
 
@@ -219,16 +219,15 @@ def test_relative_names_where_a_node_has_not_the_folder(install, tmp_path, monke
     Image.fromarray(np.zeros((8, 8), np.uint8)).save("a.png")
     order = cluster_task.Order("cpu", 1, str(tmp_path / "none"))
     job = UpscaleJob(source=Path("a.png"), target=Path("b.png"), device="cpu")
-    film = FilmTicket(print, job, None, None, 4)
-    segment = cluster_task.ShippedTicket(film, SimpleNamespace(number=1))
-    for ticket in (ShippedJob(0, job, 1), segment):
+    segment = SegmentTicket(1, job, is_shipped=True, film=None)
+    for ticket in (FileTicket(0, job, is_shipped=True, together=1), segment):
         found = cluster_task.run_ticket(ticket, order)
         assert isinstance(found.error, InputError)
         assert f": a.png is meant from the folder {tmp_path}/none, which" in str(found.error)
     whole = UpscaleJob(source=tmp_path / "a.png", target=Path("b.png"), device="cpu")
-    found = cluster_task.run_ticket(ShippedJob(0, whole, 1), order)
+    found = cluster_task.run_ticket(FileTicket(0, whole, is_shipped=True, together=1), order)
     assert found.error is None
-    assert found.result.error is None
+    assert found.done.error is None
 
 
 def test_connections(install, monkeypatch, tmp_path):

@@ -140,7 +140,7 @@ with Cluster(sys.argv[1], "cpu", 1, Silent()) as cluster:
         file = Path(sys.argv[2], str(number))
         file.write_text(plan)
         cluster.submit(Doing(number, file))
-    print(*sorted(cluster.wait()[0] for _ in plans))
+    print(*sorted(cluster.wait().key for _ in plans))
 """
 
 

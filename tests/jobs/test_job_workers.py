@@ -40,14 +40,14 @@ from snellen.jobs import (
 )
 from snellen.jobs.dry import DryRun, together
 from snellen.jobs.events import Silent
-from snellen.jobs.job_ticket import JobTicket, Made, ShippedJob
+from snellen.jobs.job_ticket import FileTicket
 from snellen.jobs.job_workers import _Round, _write
 from snellen.jobs.pool import Pool
 from snellen.jobs.shareable import shareable
-from snellen.jobs.tickets import Worker
+from snellen.jobs.tickets import Done, Worker
 from support.cli import names
 from support.cli import run as command
-from support.job_tickets import KilledJob
+from support.job_tickets import KilledFile
 from support.video.checks import PATHS
 from support.video.clips import make
 from support.video.clips import read as frames_of
@@ -130,7 +130,7 @@ class Executor:
     def wait(self):
         ticket = self.tickets.pop()
         if ticket.key in self.left:
-            return Made(ticket.key, is_deferred=True)
+            return Done(ticket.key, is_deferred=True)
         return ticket.failed(InputError("late"))
 
 
@@ -207,7 +207,7 @@ def test_results_of_frames_name_their_own_file(tmp_path):
 
     class Ended(Executor):
         def wait(self):
-            return Made(key := self.tickets.pop().key, Result(f"{key}.png"))
+            return Done(key := self.tickets.pop().key, Result(f"{key}.png"))
 
     class Heard(Silent):
         seen = ()
@@ -340,7 +340,8 @@ class _Opened:
 @pytest.fixture
 def ticket(tmp_path):
     source = draw(tmp_path / "a.png")
-    return JobTicket(3, UpscaleJob(source=source, target=tmp_path / "b.png", device="cpu"), 4)
+    job = UpscaleJob(source=source, target=tmp_path / "b.png", device="cpu")
+    return FileTicket(3, job, together=4)
 
 
 @pytest.fixture
@@ -359,7 +360,7 @@ def test_a_job_in_a_worker_has_the_threads_of_its_own_and_a_share_of_the_cpu(
         ),
     )
     worker.run(ticket)
-    worker.run(JobTicket(0, replace(ticket.job, threads=3), 3))
+    worker.run(FileTicket(0, replace(ticket.job, threads=3), together=3))
     assert seen == [(1, None, 4), (1, 3, 3)]
     assert threads.chosen() is None
     assert threads.available() == threads.together() == threads.cores()
@@ -394,7 +395,7 @@ def test_what_is_wrong_with_a_file_is_its_result(ticket, worker, monkeypatch, er
 
 def test_a_fault_on_a_node_says_where_it_was_raised(ticket, worker, monkeypatch):
     monkeypatch.setattr("snellen.jobs.execute.run_upscale", lambda *given: 1 / 0)
-    made = worker.run(ShippedJob(3, ticket.job, 4))
+    made = worker.run(replace(ticket, is_shipped=True))
     assert isinstance(made.error, InternalError)
     assert "ZeroDivisionError" in "".join(made.error.__notes__)
 
@@ -427,7 +428,7 @@ def test_what_a_node_says_names_the_outputs_of_the_job(ticket, worker, monkeypat
     worker.events = Heard()
     target = ticket.job.target
     meant = f"{target} beside {target.parent}/.x"
-    shipped = ShippedJob(3, ticket.job, 4)
+    shipped = replace(ticket, is_shipped=True)
     made = worker.run(shipped)
     assert said == [(str(target), meant)] * 2
     assert made.result.warnings == (meant,)
@@ -564,7 +565,8 @@ def test_a_worker_is_killed_when_its_output_has_got_its_name(tmp_path, heard, ki
     job = DeblurJob(source=draw(tmp_path / "a.png"), target=tmp_path / "b.png", device="cpu",
                     psf_out=tmp_path / "psf.png", mia=mia)  # fmt: skip
     with Pool(["cpu"], 1, heard) as pool:
-        pool.submit(KilledJob(0, job, 1, tmp_path / "first", kind == "other"))
+        pool.submit(KilledFile(0, job, together=1, first=tmp_path / "first",
+                               exchanged=kind == "other"))  # fmt: skip
         made = pool.wait()
     assert len(heard.warnings) == 1
     assert names(tmp_path) == ["a.png", "b.png", *(["psf.png"] if kind == "whole" else [])]
@@ -582,7 +584,7 @@ def test_a_worker_is_killed_when_its_film_has_got_its_name(tmp_path, heard, name
     source = make(tmp_path / "f.mp4", frames=3, size=(48, 32))
     job = UpscaleJob(source=source, target=tmp_path / name, device="cpu", method="aplus")
     with Pool(["cpu"], 1, heard) as pool:
-        pool.submit(KilledJob(0, job, 1, tmp_path / "first"))
+        pool.submit(KilledFile(0, job, together=1, first=tmp_path / "first"))
         made = pool.wait()
     assert made.error is None and made.result.summary.frames == 3
     assert len(names(tmp_path)) == (2 if name == "b.mkv" else 4)
@@ -595,11 +597,11 @@ def test_outputs_of_a_worker_that_is_killed_later_stay(tmp_path, heard):
     jobs = [UpscaleJob(source=one, target=one.with_suffix(".tif"), device="cpu", method="aplus")
             for one in sources]  # fmt: skip
     with Pool(["cpu"], 1, heard) as pool:
-        pool.submit(JobTicket(0, jobs[0], 1))
+        pool.submit(FileTicket(0, jobs[0], together=1))
         assert pool.wait().error is None
         pool._processes[0]._popen.kill()
         pool._processes[0]._reader.join()
-        pool.submit(JobTicket(1, jobs[1], 1))
+        pool.submit(FileTicket(1, jobs[1], together=1))
         assert pool.wait().error is None
     assert names(tmp_path) == ["0.png", "0.tif", "1.png", "1.tif"]
 
@@ -662,9 +664,9 @@ def test_a_file_is_not_begun_on_a_second_worker(tmp_path, monkeypatch):
 
     monkeypatch.setattr("snellen.jobs.pool.WorkerProcess", Process)
     job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")
-    for kind, once in ((JobTicket, True), (ShippedJob, False)):
+    for is_shipped in (False, True):
         with Pool(["cpu", "cpu"], 1, Silent()) as pool:
             for _ in range(10):
                 pool._times.add(1.0)
-            pool.submit(kind(0, job, 1))
-            assert (pool._slow() is None) == once
+            pool.submit(FileTicket(0, job, is_shipped=is_shipped, together=1))
+            assert (pool._slow() is not None) == is_shipped

@@ -21,6 +21,7 @@ from snellen.jobs import pool as pool_module
 from snellen.jobs import stragglers
 from snellen.jobs.events import Silent
 from snellen.jobs.pool import TRIES, Pool
+from snellen.jobs.tickets import Done
 from snellen.jobs.worker import framed
 from snellen.jobs.worker_process import MAIN
 from snellen.video.progress import Meter
@@ -47,10 +48,10 @@ def run(tmp_path, plans, workers=2, devices=None):
         for number, plan in enumerate(plans):
             (tmp_path / str(number)).write_text(plan)
             pool.submit(Doing(number, tmp_path / str(number)))
-        found = sorted(pool.wait() for _ in plans)
-    assert [key for key, _, _ in found] == list(range(len(plans)))
+        found = {done.key: done.result[1] for done in (pool.wait() for _ in plans)}
+    assert sorted(found) == list(range(len(plans)))
     assert counts[-1] == len(plans)
-    assert not any(alive(process) for _, _, process in found)
+    assert not any(map(alive, found.values()))
     return found, heard.warnings
 
 
@@ -86,7 +87,7 @@ def test_workers_that_are_killed_are_replaced(tmp_path):
         )
         == 2
     )
-    assert len({process for _, _, process in found}) >= 2
+    assert len({*found.values()}) >= 2
 
 
 @pytest.mark.slow
@@ -153,7 +154,7 @@ class Played:
     def begin(self, ticket):
         self.ticket = ticket
         is_killed = ticket.key in self.killers
-        self.messages.put((self, *(("gone", None) if is_killed else ("done", ticket.key))))
+        self.messages.put((self, *(("gone", None) if is_killed else ("done", Done(ticket.key)))))
 
     def fate(self):
         return "it was killed"
@@ -168,8 +169,8 @@ class Played:
 class Dispensable(Doing):
     """A ticket as that of a file: others go on without it."""
 
-    def failed(self, error):
-        return self.key
+    __slots__ = ()
+    is_needed = False
 
 
 @pytest.fixture
@@ -187,7 +188,7 @@ def test_workers_come_back_when_the_file_that_killed_them_is_given_up(played, tm
         for number in range(3):
             pool.submit(Dispensable(number, tmp_path))
         for _ in range(3):
-            assert pool.wait() in (0, 1, 2)
+            assert pool.wait().key in (0, 1, 2)
             slots.append(pool.slots)
     assert slots == [2, 1, 2]
     assert [text.rpartition("; ")[2] for text in heard.warnings] == [
@@ -203,9 +204,9 @@ def test_a_device_that_is_lost_stays_so(played, tmp_path):
         played.killers = {0}
         pool.submit(Dispensable(0, tmp_path))
         pool.submit(Dispensable(1, tmp_path))
-        assert pool.wait() == 1
+        assert pool.wait().key == 1
         played.killers = set()
-        assert pool.wait() == 0
+        assert pool.wait().key == 0
         assert pool.slots == 1
 
 
@@ -215,7 +216,7 @@ def test_workers_that_run_do_what_no_further_one_can_be_started_for(played, tmp_
     with Pool(["cpu"] * 3, 1, heard) as pool:
         for number in range(5):
             pool.submit(Dispensable(number, tmp_path))
-        assert sorted(pool.wait() for _ in range(5)) == list(range(5))
+        assert sorted(pool.wait().key for _ in range(5)) == list(range(5))
     said = "no worker can be started: no; the work goes on with those that run"
     assert heard.warnings == [said]
 
@@ -227,7 +228,7 @@ def test_a_file_that_is_given_up_keeps_its_error_where_no_further_worker_can_be_
     with Pool(["cpu"], 1, Heard()) as pool:
         for number in range(2):
             pool.submit(Dispensable(number, tmp_path))
-        assert pool.wait() == 0
+        assert pool.wait().key == 0
         with pytest.raises(SnellenError, match="no worker can be started"):
             pool.wait()
 
@@ -239,9 +240,9 @@ def test_as_many_processes_as_tickets(tmp_path):
         for number in range(2):
             pool.submit(Doing(number, tmp_path / "none"))
         assert (pool.slots, len(pool._processes)) == (8, 2)
-        first = {pool.wait()[2] for _ in range(2)}
+        first = {pool.wait().result[1] for _ in range(2)}
         pool.submit(Doing(2, tmp_path / "none"))
-        assert pool.wait()[2] in first
+        assert pool.wait().result[1] in first
         assert len(pool._processes) == 2
 
 
@@ -263,14 +264,14 @@ def with_a_slow_one(tmp_path, clock, plan, workers=2):
         first = pool._processes[0]
         for number in range(1, quick + 1):
             pool.submit(Doing(number, tmp_path / "none"))
-        assert sorted(pool.wait()[0] for _ in range(quick)) == list(range(1, quick + 1))
+        assert sorted(pool.wait().key for _ in range(quick)) == list(range(1, quick + 1))
         while (tmp_path / "0").read_text() == plan:
             time.sleep(0.01)  # it has begun
         clock[0] += stragglers.LEAST - 1
         assert pool._slow()[1] == 1  # seconds
         clock[0] += 2
         found = pool.wait()
-        assert found[0] == 0 and pool.slots == workers
+        assert found.key == 0 and pool.slots == workers
         assert pool._slow() is None
         left = list(pool._processes.values())
     assert counts[-1] == quick + 1
@@ -285,14 +286,14 @@ def test_what_hangs_is_begun_once_more_and_ended(tmp_path, clock):
     assert heard.notices[0].endswith("it is begun once more on cpu")
     assert heard.warnings == []
     assert first not in left and first._popen.returncode is not None
-    assert found[2] != first._popen.pid
+    assert found.result[1] != first._popen.pid
 
 
 @pytest.mark.slow
 def test_the_first_try_counts_where_the_second_fails(tmp_path, clock):
     """As where both have written the same file, and it must not be replaced."""
     found, first, _, heard = with_a_slow_one(tmp_path, clock, "until\ninput")
-    assert found[2] == first._popen.pid
+    assert found.result[1] == first._popen.pid
     assert len(heard.notices) == 1 and heard.warnings == []
 
 
@@ -337,6 +338,7 @@ import sys
 from pathlib import Path
 from snellen.jobs.events import Silent
 from snellen.jobs.pool import TRIES, Pool
+from snellen.jobs.tickets import Done
 from snellen.jobs.worker import framed
 from support.tickets import Doing
 with Pool(["cpu", "cpu"], 1, Silent()) as pool:

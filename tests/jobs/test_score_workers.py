@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from snellen.frames.still import Still, write
 
 from snellen import score_files
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
@@ -20,8 +21,7 @@ from snellen.jobs.events import Collected, Silent
 from snellen.jobs.executors import in_order
 from snellen.jobs.pool import Pool
 from snellen.jobs.score_run import ScoreRun
-from snellen.jobs.tickets import Worker
-from snellen.stills.still import Still, write
+from snellen.jobs.tickets import Done, Ticket, Worker
 from support.cli import run as command
 from support.fake_ray import fake_ray
 from support.video.clips import make
@@ -60,11 +60,11 @@ class Backwards:
     def wait(self):
         ticket = pickle.loads(self.tickets.pop())
         try:
-            result = Worker("cpu", 1, Silent(), lambda units: None).run(ticket)
+            done = Worker("cpu", 1, Silent(), lambda units: None).run(ticket)
         except SnellenError as error:
-            result = ticket.failed(error)
-        self.meter.add(ticket.units(result))
-        return pickle.loads(pickle.dumps(result))
+            done = ticket.failed(error)
+        self.meter.add(done.units)
+        return pickle.loads(pickle.dumps(done))
 
 
 @pytest.fixture
@@ -340,13 +340,13 @@ def test_few_results_wait_for_an_earlier_one():
 
         def wait(self):
             *self.tickets, last = self.tickets
-            return last, str(last)
+            return Done(last.key, str(last.key))
 
-    many = iter(range(500))
+    many = (Ticket(number, None) for number in range(500))
     found = in_order(Slow(), many, 4)
-    assert next(found) == "0"
+    assert next(found).result == "0"
     assert len(list(many)) == 500 - 8
-    assert list(found) == list("1234567")
+    assert [one.result for one in found] == list("1234567")
 
 
 def shown(capsys, *words):

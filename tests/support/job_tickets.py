@@ -7,11 +7,11 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.jobs.job_ticket import JobTicket
+from snellen.jobs.job_ticket import FileTicket
 
 
-@dataclass(frozen=True)
-class KilledJob(JobTicket):
+@dataclass(frozen=True, kw_only=True)
+class KilledFile(FileTicket):
     """A job whose first try ends its process."""
 
     first: Path | None = None
@@ -20,7 +20,7 @@ class KilledJob(JobTicket):
     """Whether somebody has put another file in the output's place."""
 
     def run(self, worker):
-        made = JobTicket.run(self, worker)
+        made = FileTicket.run(self, worker)
         if self.first.exists():
             self.first.unlink()
             if self.exchanged:

@@ -12,28 +12,28 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, cluster_task, run, stragglers
+from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, run, stragglers, tickets
+from snellen.jobs.tickets import SegmentTicket
 from snellen.video.segments import encode
 
 STANDS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Standing(cluster_task.ShippedTicket):
+class Standing(tickets.SegmentTicket):
     """A segment; each try of it leaves an empty file beside the output."""
 
     def run(self, worker):
         """Run it; the first try of one segment sleeps until its process is ended."""
-        number = self.task.number
-        first = self.task.file.parent.parent / f"{number}.begun"
+        first = self.part.file.parent.parent / f"{self.key}.begun"
         try:
             first.touch(exist_ok=False)
         except FileExistsError:
-            first.with_name(f"{number}-{os.getpid()}.begun").touch()
+            first.with_name(f"{self.key}-{os.getpid()}.begun").touch()
         else:
-            if number == STANDS:
+            if self.key == STANDS:
                 time.sleep(600)
-        return cluster_task.ShippedTicket.run(self, worker)
+        return SegmentTicket.run(self, worker)
 
 
 class Notices(Silent):
@@ -45,7 +45,7 @@ class Notices(Silent):
 
 def main(address, source, target):
     stragglers.LEAST, stragglers.KNOWN = 1.0, 2
-    cluster_task.ShippedTicket = Standing
+    tickets.SegmentTicket = Standing
     kept, keep = [], encode.keep_segment
     encode.keep_segment = lambda task, *parts: (kept.append(task.number), keep(task, *parts))
     job = UpscaleJob(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
 from snellen.errors import DeviceError, InputError
+from snellen.jobs.tickets import Done, Ticket
 
 
 class Unreadable:
@@ -18,27 +17,21 @@ class Unreadable:
         return int, ("x",)
 
 
-@dataclass(frozen=True)
-class Doing:
-    """Does what the lines of a file say, one at each try; then it returns its number."""
+class Doing(Ticket):
+    """Does what the lines of a file say, its job, one at each try; then it returns its number."""
 
-    key: int
-    plan: Path
-    subject: str = "film.mkv"
+    __slots__ = ()
+    is_needed = True
+    subject = "film.mkv"
 
     def __str__(self):
         return f"segment {self.key}"
 
-    def units(self, result):
-        return 1
-
-    def failed(self, error):
-        return None
-
     def run(self, worker):
-        lines = self.plan.read_text().split() if self.plan.is_file() else []
+        plan = self.job
+        lines = plan.read_text().split() if plan.is_file() else []
         if lines:
-            self.plan.write_text("\n".join(lines[1:]))
+            plan.write_text("\n".join(lines[1:]))
             if lines[0] == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
             if lines[0] == "exit":
@@ -50,10 +43,10 @@ class Doing:
             if lines[0] == "input":
                 raise InputError("no such film")
             if lines[0] == "unreadable":
-                return Unreadable()
-            while lines[0] == "until" and self.plan.read_text():
+                return Done(self.key, Unreadable())
+            while lines[0] == "until" and plan.read_text():
                 time.sleep(0.01)  # until another run of it has done what is left
             if lines[0] == "sleep":
                 time.sleep(600)
         worker.count(1)
-        return self.key, worker.device, os.getpid()
+        return Done(self.key, (worker.device, os.getpid()))

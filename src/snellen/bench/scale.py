@@ -197,12 +197,12 @@ def discard(place: Place, repeats: int) -> Figures:
     """Measure frames that are made in each worker, enlarged and discarded."""
     width, height = place.sizes.picture
     few, many = (
-        [Enlarge(number, frames, (width, height)) for number in range(place.workers)]
+        [Enlarge(number, None, frames, size=(width, height)) for number in range(place.workers)]
         for frames in (1, place.sizes.discarded)
     )
     with _pool(place) as pool:
         results, _ = _timed(pool, few)
-        _same(results, [_plain(place)] * place.workers, "an enlarged frame")
+        _same([one.result for one in results], [_plain(place)] * place.workers, "an enlarged frame")
         return {"fps": spread(_rate(pool, many) for _ in range(repeats))}
 
 
@@ -237,7 +237,10 @@ def film(place: Place, repeats: int) -> Figures:
             rates.append(frames / (time.perf_counter() - began))
     threads = traits("libx264").threads(cores())
     few, many = (
-        [Encode(number, count, target, threads) for number in range(place.workers)]
+        [
+            Encode(number, None, count, file=target, threads=threads)
+            for number in range(place.workers)
+        ]
         for count in (1, place.sizes.film)
     )
     with _pool(place) as pool:
@@ -267,14 +270,14 @@ def score(place: Place, repeats: int) -> Figures:
     pair = place.film(frames, large=True), place.film(frames, DISTORTED, large=True)
     first = place.names[0]
     tickets = [
-        PairTicket(number, ScoreJob(reference=pair[0], distorted=pair[1], device=first), None)
+        PairTicket(number, ScoreJob(reference=pair[0], distorted=pair[1], device=first))
         for number in range(place.workers)
     ]
-    decoders = [Decode(number, 2 * frames, pair) for number in range(place.workers)]
+    decoders = [Decode(number, None, 2 * frames, files=pair) for number in range(place.workers)]
     with _pool(place) as pool:
         results, _ = _timed(pool, tickets)
         wanted = run_job(tickets[0].job, Silent()).table.pooled()
-        for _, found in results:
+        for found in (one.result for one in results):
             if found.error is not None:
                 raise found.error
             means = [found.pooled[name].mean for name in wanted]
@@ -301,7 +304,8 @@ def _timed(pool: Pool, tickets: Sequence[Any]) -> tuple[list[Any], float]:
 
 
 def _rate(pool: Pool, tickets: Sequence[Share]) -> float:
-    return sum(ticket.frames for ticket in tickets) / _timed(pool, tickets)[1]
+    frames: int = sum(ticket.part for ticket in tickets)
+    return frames / _timed(pool, tickets)[1]
 
 
 def _same(found: Any, wanted: Any, what: str) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import av
 import numpy as np
@@ -16,9 +16,8 @@ from av.video.frame import VideoFrame
 
 from snellen.bench.inputs import codes, picture
 from snellen.cpu.pool import Pool
-from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame
-from snellen.jobs.tickets import Worker
+from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 
@@ -29,40 +28,32 @@ KEPT = 24
 """Decoded frames that an encoder alone is given again and again."""
 
 
-@dataclass(frozen=True)
-class Share:
-    """A share of the work, which counts its frames itself."""
+class Share(Ticket):
+    """A share of the work: `part` is a number of frames."""
 
-    key: int
-    frames: int
+    __slots__ = ()
+    is_needed: ClassVar[bool] = True
 
     @property
     def subject(self) -> str:
         """What messages are about."""
         return f"worker {self.key}"
 
-    def units(self, result: Any) -> int:
-        """Return the frames."""
-        return self.frames
 
-    def failed(self, error: SnellenError) -> None:
-        """Return None: all work ends."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Enlarge(Share):
     """Frames that are made in the worker, enlarged and discarded; the result is a digest of one."""
 
     size: tuple[int, int]
 
-    def run(self, worker: Worker) -> str:
+    def run(self, worker: Worker) -> Done:
         """Do it, with as many frames in flight as the backend takes."""
         upscaler, frame = _upscaler(worker.device, *self.size)
         with Pool(upscaler.slots) as callers:
             found = digest(upscaler.run(frame).planes[0])
-            for _ in callers.map(lambda _: upscaler.run(frame) and None, range(self.frames)):
+            for _ in callers.map(lambda _: upscaler.run(frame) and None, range(self.part)):
                 pass
-        return found
+        return Done(self.key, found)
 
 
 @cache
@@ -77,14 +68,14 @@ def digest(plane: Any) -> str:
     return sha256(np.ascontiguousarray(plane).data).hexdigest()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Encode(Share):
     """Frames of a film that are in memory, through the encoder alone; the packets are dropped."""
 
     file: Path
     threads: int
 
-    def run(self, worker: Worker) -> int:
+    def run(self, worker: Worker) -> Done:
         """Do it; the result is the number of packets."""
         frames = _decoded(self.file)
         first = frames[0]
@@ -93,13 +84,13 @@ class Encode(Share):
             stream: Any = out.add_stream("libx264", rate=25, options={"preset": PRESET})
             stream.width, stream.height, stream.pix_fmt = first.width, first.height, "yuv420p"
             stream.codec_context.thread_count = self.threads
-            for number in range(self.frames):
+            for number in range(self.part):
                 frame = frames[number % len(frames)]
                 frame.pts, frame.time_base = number, Fraction(1, 25)
                 frame.pict_type = 0
                 packets += len(stream.encode(frame))
             packets += len(stream.encode(None))
-        return packets
+        return Done(self.key, packets)
 
 
 @cache
@@ -108,17 +99,17 @@ def _decoded(file: Path) -> list[VideoFrame]:
         return [frame for _, frame in zip(range(KEPT), film.decode(video=0), strict=False)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decode(Share):
     """Films that are decoded, and no more; the result is the number of frames."""
 
     files: tuple[Path, ...]
 
-    def run(self, worker: Worker) -> int:
+    def run(self, worker: Worker) -> Done:
         """Do it."""
         found = 0
         for file in self.files:
             with av.open(str(file)) as film:
                 film.streams.video[0].thread_type = "AUTO"
                 found += sum(1 for _ in film.decode(video=0))
-        return found
+        return Done(self.key, found)

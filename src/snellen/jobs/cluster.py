@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.files.waiting import waiting
 from snellen.jobs.cluster_connection import connect, library
+from snellen.jobs.cluster_task import Answer, Order, run_ticket
 from snellen.jobs.events import Events, notify
 from snellen.jobs.stragglers import Times
 
 if TYPE_CHECKING:
-    from snellen.jobs.tickets import Ticket
+    from snellen.jobs.tickets import Done, Ticket
     from snellen.video.progress import Meter
 
 TRIES = 3
@@ -101,8 +102,6 @@ class Cluster:
 
     def _remote(self, device: str, threads: int | None) -> Any:
         """Return what submits a ticket."""
-        from snellen.jobs.cluster_task import Order, run_ticket
-
         nodes = self._nodes()
         gpus = device != "cpu" and (device != "auto" or any(n.get("GPU", 0) >= 1 for n in nodes))
         self._gpus = int(gpus)
@@ -148,11 +147,10 @@ class Cluster:
 
     def submit(self, ticket: Ticket) -> None:
         """Take a ticket."""
-        once = getattr(ticket, "once", False)
-        self._works[self._submitted(ticket)] = _Work(ticket, is_doubled=once)
+        self._works[self._submitted(ticket)] = _Work(ticket, is_doubled=ticket.once)
 
-    def wait(self) -> Any:
-        """Return the result of the ticket that ends first.
+    def wait(self) -> Done:
+        """Return what became of the ticket that ends first.
 
         Raises
         ------
@@ -169,32 +167,27 @@ class Cluster:
                 continue
             work = self._works.pop(ready[0])
             work.tries -= 1
-            answer, wrong = None, None
             try:
                 with waiting("cluster", "a result from Ray"):
-                    answer = self._ray.get(ready[0])
-                wrong = answer.error
+                    answer: Answer = self._ray.get(ready[0])
             except self._ray.exceptions.RayError as error:
-                wrong = _ours(error).about(work.ticket)
-            if wrong is None or not work.tries:
+                answer = Answer(error=_ours(error).about(work.ticket))
+            if answer.error is None or not work.tries:
                 break  # otherwise another task is at it
-        ticket = work.ticket
         self._lose(work)
-        if answer is None:
-            assert wrong is not None
-            return _given_up(ticket, wrong)
         for kind, subject, text in answer.said:
             if kind == "warning":
                 self._events.warning(subject, text)
             else:
                 notify(self._events, subject, text)
         if answer.error is not None:
-            return _given_up(ticket, answer.error)
+            return work.ticket.failed(answer.error)
+        assert answer.done is not None
         if self._meter is not None:
-            self._meter.add(ticket.units(answer.result))
+            self._meter.add(answer.done.units)
         if work.began < inf:
             self._times.add(now() - work.began)
-        return answer.result
+        return answer.done
 
     def _note_beginnings(self) -> None:
         """Note when there is room for a task: nodes begin them in about their order."""
@@ -263,14 +256,6 @@ def _share(nodes: list[dict[str, float]], gpus: bool) -> int:
         if node.get("CPU", 0) >= 1 and (not gpus or node.get("GPU", 0) >= 1)
     ]
     return max(1, min(found, default=1))
-
-
-def _given_up(ticket: Ticket, error: SnellenError) -> Any:
-    """Return the result of a ticket that has failed for good, or raise the error."""
-    result = ticket.failed(error)
-    if result is None:
-        raise error
-    return result
 
 
 def _ours(error: Any) -> SnellenError:

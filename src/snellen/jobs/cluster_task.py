@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import av
 
@@ -19,8 +15,7 @@ from snellen.files.remote import Remote
 from snellen.gpu import device as devices
 from snellen.jobs.events import Silent
 from snellen.jobs.files import read_by
-from snellen.jobs.tickets import FilmTicket, SegmentTicket, Ticket, Worker
-from snellen.video.segments.values import NOTES, Record, SegmentTask
+from snellen.jobs.tickets import Done, Ticket, Worker
 
 PROGRAM = f"Snellen {__version__} with PyAV {av.__version__}"
 """What must be the same on all nodes."""
@@ -43,62 +38,11 @@ class Order:
 class Answer:
     """What a ticket has come to."""
 
-    result: Any
-    error: SnellenError | None
-    """Of the input: other tries would find the same."""
-    said: tuple[tuple[str, str, str], ...]
+    done: Done | None = None
+    error: SnellenError | None = None
+    """Why there is nothing: of the input, as other tries would find, or of all tries."""
+    said: tuple[tuple[str, str, str], ...] = ()
     """Notices and warnings: which of them, about what, and the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shipped:
-    """A segment with its bytes."""
-
-    record: Record
-    packets: bytes
-    notes: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ShippedTicket:
-    """A segment whose bytes are returned: the output's folder need not be seen by the nodes."""
-
-    film: FilmTicket
-    task: SegmentTask
-
-    @property
-    def key(self) -> int:
-        """Number of the segment."""
-        return self.task.number
-
-    @property
-    def subject(self) -> str:
-        """Name of the film."""
-        return self.film.info.name
-
-    def __str__(self) -> str:
-        return f"segment {self.task.number}"
-
-    def run(self, worker: Worker) -> Shipped:
-        """Encode the segment into memory: a task that is killed leaves nothing on its node."""
-        files: dict[Path, bytes] = {}
-
-        @contextmanager
-        def writing(file: Path) -> Iterator[BinaryIO]:
-            opened = BytesIO()
-            yield opened
-            files[file] = opened.getvalue()
-
-        record = SegmentTicket(self.film, self.task).run(worker, writing)
-        file = self.task.file
-        return Shipped(record, files[file], files.get(file.with_suffix(NOTES), b""))
-
-    def units(self, result: Shipped) -> int:
-        """Return the frames of the segment."""
-        return result.record.frames
-
-    def failed(self, error: SnellenError) -> None:
-        """Return None: a film needs all its segments."""
 
 
 class _Said(Silent):
@@ -126,7 +70,7 @@ def run_ticket(ticket: Ticket, order: Order) -> Answer:
     SnellenError
         It has failed, and another try may not.
     """
-    said, result, wrong = _Said(), None, None
+    said, done, wrong = _Said(), None, None
     try:
         if order.program != PROGRAM:
             raise InputError(
@@ -136,13 +80,13 @@ def run_ticket(ticket: Ticket, order: Order) -> Answer:
         _enter(order.folder, ticket)
         worker = _worker(order, said)
         worker.events = said
-        result = worker.run(ticket)
+        done = worker.run(ticket)
     except Exception as error:
         found = unexpected(error)
         if not isinstance(found, InputError):
             raise found from None
         wrong = found.about(f"on {platform.node()}")
-    return Answer(result, wrong, tuple(said.messages))
+    return Answer(done, wrong, tuple(said.messages))
 
 
 def _enter(folder: str, ticket: Ticket) -> None:
@@ -156,10 +100,7 @@ def _enter(folder: str, ticket: Ticket) -> None:
     try:
         os.chdir(folder)
     except OSError as error:
-        job: Any = getattr(ticket, "job", None) or getattr(
-            getattr(ticket, "film", None), "job", None
-        )
-        for file in () if job is None else read_by(job):
+        for file in read_by(ticket.job):
             if isinstance(file, Path) and not isinstance(file, Remote) and not file.is_absolute():
                 raise InputError(
                     f"{file} is meant from the folder {folder}, which cannot be used here: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from snellen.cpu.threads import available
 from snellen.gpu import device as gpus
@@ -15,11 +15,11 @@ from snellen.video.messages import counted
 if TYPE_CHECKING:
     from snellen.jobs.files import FilmJob
     from snellen.jobs.score import ScoreJob
-    from snellen.jobs.tickets import Ticket
+    from snellen.jobs.tickets import Done, Ticket
     from snellen.video.progress import Meter
     from snellen.video.segments.executor import Executor as AnyExecutor
 
-    Executor: TypeAlias = AnyExecutor[Ticket, Any]
+    Executor: TypeAlias = AnyExecutor[Ticket, Done]
 
 
 def planned(device: str, workers: int | None) -> tuple[str, ...]:
@@ -93,21 +93,21 @@ def in_order(
     executor: Executor,
     tickets: Iterator[Ticket],
     ahead: int,
-    done: Callable[[Any, int], object] | None = None,
-) -> Iterator[Any]:
-    """Run tickets, and yield their results in the tickets' order.
+    done: Callable[[Done, int], object] | None = None,
+) -> Iterator[Done]:
+    """Run tickets, and yield what became of each, in their order.
 
     Parameters
     ----------
     executor : Executor
     tickets : iterator of Ticket
-        Their keys are 0, 1, 2 …; each returns its key and a result.
+        Their keys are 0, 1, 2 …
     ahead : int
         So many tickets of each slot may be finished before an earlier one is.
     done : callable, optional
-        Called at once with each result, and how many there are.
+        Called at once with what became of each, and how many have ended.
     """
-    found: dict[int, Any] = {}
+    found: dict[int, Done] = {}
     given = taken = ended = 0
     while True:
         while given - ended < executor.slots and given - taken < ahead * executor.slots:
@@ -118,10 +118,11 @@ def in_order(
             given += 1
         if given == ended:
             return
-        number, found[number] = executor.wait()
+        one = executor.wait()
+        found[one.key] = one
         ended += 1
         if done is not None:
-            done(found[number], ended)
+            done(one, ended)
         while taken in found:
             yield found.pop(taken)
             taken += 1

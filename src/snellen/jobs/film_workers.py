@@ -16,7 +16,7 @@ from snellen.jobs.inputs import is_own
 if TYPE_CHECKING:
     from snellen.jobs.executors import Executor
     from snellen.jobs.files import FilmJob
-    from snellen.jobs.tickets import FilmTicket, Making
+    from snellen.jobs.tickets import FilmStep, Making
     from snellen.video.media import MediaInfo
     from snellen.video.progress import Meter
     from snellen.video.segments.film import Workers
@@ -24,69 +24,49 @@ if TYPE_CHECKING:
 
 
 class FilmWorkers:
-    """An executor of segments: processes, whose tickets are a film's.
+    """An executor of segments: one of tickets, which are a film's.
 
     Parameters
     ----------
-    pool : Executor
-        A Pool.
-    film : FilmTicket
+    executor : Executor
+        A Pool, or a Cluster.
+    job : UpscaleJob or DeblurJob
+    film : FilmStep
+    is_shipped : bool
+        Whether segments come back as bytes, which this process writes.
     """
 
-    def __init__(self, pool: Executor, film: FilmTicket) -> None:
-        self._pool, self._film = pool, film
-
-    @property
-    def slots(self) -> int:
-        """How many segments there may be at once."""
-        return self._pool.slots
-
-    def submit(self, task: SegmentTask) -> None:
-        """Take a task."""
-        from snellen.jobs.tickets import SegmentTicket
-
-        self._pool.submit(SegmentTicket(self._film, task))
-
-    def wait(self) -> Record:
-        """Return the record of the task that ends first."""
-        record: Record = self._pool.wait()
-        return record
-
-
-class FilmCluster:
-    """An executor of segments: tasks of a cluster, which return what this process writes.
-
-    Parameters
-    ----------
-    cluster : Executor
-        A Cluster.
-    film : FilmTicket
-    """
-
-    def __init__(self, cluster: Executor, film: FilmTicket) -> None:
-        self._cluster, self._film = cluster, film
+    def __init__(
+        self, executor: Executor, job: FilmJob, film: FilmStep, is_shipped: bool = False
+    ) -> None:
+        self._executor, self._job, self._film = executor, job, film
+        self._is_shipped = is_shipped
         self._tasks: dict[int, SegmentTask] = {}
 
     @property
     def slots(self) -> int:
         """How many segments there may be at once, at this moment."""
-        return self._cluster.slots
+        return self._executor.slots
 
-    def submit(self, task: SegmentTask) -> None:
+    def submit(self, task: SegmentTask, /) -> None:
         """Take a task."""
-        from snellen.jobs.cluster_task import ShippedTicket
+        from snellen.jobs.tickets import SegmentTicket
 
         self._tasks[task.number] = task
-        far = replace(task, source=task.source.absolute())
-        self._cluster.submit(ShippedTicket(self._film, far))
+        if self._is_shipped:
+            task = replace(task, source=task.source.absolute())
+        ticket = SegmentTicket(task.number, self._job, task, self._is_shipped, film=self._film)
+        self._executor.submit(ticket)
 
     def wait(self) -> Record:
-        """Write the segment that ends first, and return its record."""
+        """Return the record of the task that ends first, whose files are written."""
         from snellen.video.segments.encode import keep_segment
 
-        found = self._cluster.wait()
-        record: Record = found.record
-        keep_segment(self._tasks.pop(record.number), found.packets, found.notes)
+        done = self._executor.wait()
+        task = self._tasks.pop(done.key)
+        if done.outputs:
+            keep_segment(task, done.outputs)
+        record: Record = done.result
         return record
 
 
@@ -129,11 +109,10 @@ def _opened(
     given: MediaInfo,
     bits: int | None,
     meter: Meter,
-) -> Iterator[FilmWorkers | FilmCluster]:
-    from snellen.jobs.tickets import FilmTicket
+) -> Iterator[FilmWorkers]:
+    from snellen.jobs.tickets import FilmStep
 
     is_far = job.cluster is not None
     devices = () if is_far else sharing(job, name)
     with executor(job, devices, given.name, "segment", None, events, meter) as runs:
-        film = FilmTicket(make, job, given, bits, growth)
-        yield FilmCluster(runs, film) if is_far else FilmWorkers(runs, film)
+        yield FilmWorkers(runs, job, FilmStep(make, given, bits, growth), is_far)

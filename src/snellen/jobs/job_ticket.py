@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InternalError, SnellenError, unexpected
@@ -15,10 +15,8 @@ from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.execute import run
 from snellen.jobs.files import AnyJob, FilmJob, written_by
+from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.video.segments import deferral
-
-if TYPE_CHECKING:
-    from snellen.jobs.tickets import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,40 +31,24 @@ class Finished:
     """Why it failed, or what its result says was wrong; None: all is well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What became of a ticket."""
-
-    key: int
-    result: Any = None
-    """Of the job; None: it failed, or was deferred."""
-    error: SnellenError | None = None
-    is_deferred: bool = False
-    """Whether it is a long film, whose segments are tickets of their own."""
-    outputs: tuple[bytes | None, ...] = ()
-    """Of a ShippedJob the files of `written_by`; None: one that was not written."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobTicket:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTicket(Ticket):
     """A job that a worker runs as it would be run alone."""
 
-    key: int
-    job: FilmJob
     together: int
     """CPU threads of all workers."""
-    once: ClassVar[bool] = True
-    """Whether two workers must not run it at once: the second one would find its output there."""
 
     @property
     def subject(self) -> str:
         """Name of the input."""
         return str(first(self.job))
 
-    def __str__(self) -> str:
-        return self.subject
+    @property
+    def once(self) -> bool:
+        """Whether a second worker would find the output of the first one there."""
+        return not self.is_shipped
 
-    def run(self, worker: Worker) -> Made:
+    def run(self, worker: Worker) -> Done:
         """Run the job. What is wrong with its files is part of the result.
 
         Raises
@@ -74,19 +56,14 @@ class JobTicket:
         SnellenError
             Something is wrong with the machine: another worker may succeed.
         """
+        if self.is_shipped:
+            with temporary.folder() as folder:
+                return self._shipped(worker, folder)
         naming = None if self.job.overwrite else worker.naming
         with protected([], naming=naming):
-            return self._made(worker.device, self.job, deferral.CUT, worker.events)
+            return self._done(worker.device, self.job, deferral.CUT, worker.events)
 
-    def units(self, result: Made) -> int:
-        """Return 1: files are counted."""
-        return 1
-
-    def failed(self, error: SnellenError) -> Made:
-        """Return the result of a file that cannot be made."""
-        return Made(self.key, error=error)
-
-    def _made(self, device: str, job: FilmJob, which: str, events: Events) -> Made:
+    def _done(self, device: str, job: FilmJob, which: str, events: Events) -> Done:
         # "auto" stays so: where the memory of its GPU does not suffice, the CPU steps in.
         device = job.device if job.device == "auto" else device
         alone = replace(job, device=device, workers=None, cluster=None)
@@ -94,39 +71,31 @@ class JobTicket:
             with threads.shared(self.together), deferral.deferring(which):
                 result = run(alone, events)
         except deferral.DeferredError:
-            return Made(self.key, is_deferred=True)
+            return Done(self.key, is_deferred=True)
         except Exception as error:
             found = unexpected(error)
             if type(found) in (SnellenError, DeviceError):  # memory of the machine, or a GPU
                 raise found from error
             if isinstance(found, InternalError):  # its cause stays in this process
                 found.add_note("".join(traceback.format_exception(error)))
-            return Made(self.key, error=found)
-        return Made(self.key, result, result.error)
+            return Done(self.key, error=found)
+        return Done(self.key, result, result.error)
 
-
-@dataclass(frozen=True, slots=True)
-class ShippedJob(JobTicket):
-    """A job whose outputs are returned: their folder need not be seen by the nodes."""
-
-    once: ClassVar[bool] = False
-
-    def run(self, worker: Worker) -> Made:
+    def _shipped(self, worker: Worker, folder: Path) -> Done:
         """Run the job into a folder for temporary files, and read what it has written there."""
-        with temporary.folder() as folder:
-            goals = written_by(self.job)
-            files = [folder / str(number) / one.name for number, one in enumerate(goals)]
-            names: dict[str, Any] = {"target": files[0]}
-            if isinstance(self.job, DeblurJob) and len(files) > 1:
-                names["psf_out"] = files[1]
-            own = _Own(dict(zip(files, goals, strict=True)), worker.events)
-            made = self._made(worker.device, replace(self.job, **names), deferral.LONG, own)
-            return replace(
-                made,
-                result=None if made.result is None else self._meant(made.result, own),
-                error=own.error(made.error),
-                outputs=tuple(one.read_bytes() if one.is_file() else None for one in files),
-            )
+        goals = written_by(self.job)
+        files = [folder / str(number) / one.name for number, one in enumerate(goals)]
+        names: dict[str, Any] = {"target": files[0]}
+        if isinstance(self.job, DeblurJob) and len(files) > 1:
+            names["psf_out"] = files[1]
+        own = _Own(dict(zip(files, goals, strict=True)), worker.events)
+        done = self._done(worker.device, replace(self.job, **names), deferral.LONG, own)
+        return replace(
+            done,
+            result=None if done.result is None else self._meant(done.result, own),
+            error=own.error(done.error),
+            outputs=tuple(one.read_bytes() if one.is_file() else None for one in files),
+        )
 
     def _meant(self, result: Any, own: _Own) -> Any:
         """Return a result that names the job's own outputs."""

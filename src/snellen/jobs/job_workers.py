@@ -18,12 +18,13 @@ from snellen.jobs import folders
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.executors import executor, planned
 from snellen.jobs.files import AnyJob, FilmJob, written_by
-from snellen.jobs.job_ticket import Finished, JobTicket, Made, ShippedJob, first, named
+from snellen.jobs.job_ticket import FileTicket, Finished, first, named
 from snellen.jobs.shareable import shareable
 from snellen.video.messages import counted
 
 if TYPE_CHECKING:
     from snellen.jobs.executors import Executor
+    from snellen.jobs.tickets import Done
 
 
 def devices_of(job: FilmJob, count: int) -> tuple[str, ...]:
@@ -134,8 +135,8 @@ class _Round:
                         running += self._submitted(waiting.popleft())
                     if running:
                         with _executing():
-                            made = self._executor.wait()
-                        self._received(made)
+                            done = self._executor.wait()
+                        self._received(done)
                         running -= 1
             except _ExecutorError as lost:
                 for number in [one for one in self._jobs if one not in self._found]:
@@ -160,9 +161,10 @@ class _Round:
         except Exception as error:
             self._fail(number, unexpected(error))
             return False
-        kind = JobTicket if job.cluster is None else ShippedJob
+        is_far = job.cluster is not None
+        ticket = FileTicket(number, job, is_shipped=is_far, together=threads.available())
         with _executing():
-            self._executor.submit(kind(number, job, threads.available()))
+            self._executor.submit(ticket)
         return True
 
     def _check(self, job: FilmJob) -> None:
@@ -178,26 +180,26 @@ class _Round:
             elif (reason := protection.refusal(output)) is not None:
                 raise InputError(reason, advice="choose another output")
 
-    def _received(self, made: Made) -> None:
+    def _received(self, done: Done) -> None:
         """Take up what a worker has returned."""
-        job = self._jobs[made.key]
-        if made.is_deferred:
+        job = self._jobs[done.key]
+        if done.is_deferred:
             self._total -= 1
-            self._note(made.key, None)
+            self._note(done.key, None)
             return
-        one = Finished(job, made.result, made.error)
-        if made.result is None:
-            assert made.error is not None
-            one = Finished(job, None, named(made.error, first(job), job.target))
-        elif made.outputs:
+        one = Finished(job, done.result, done.error)
+        if done.result is None:
+            assert done.error is not None
+            one = Finished(job, None, named(done.error, first(job), job.target))
+        elif done.outputs:
             try:
-                _write(job, made.outputs)
+                _write(job, done.outputs)
             except SnellenError as error:
                 one = Finished(job, None, named(error, first(job), job.target))
         for output in written_by(job):
             if one.result is not None and (what := protection.identity(output)) is not None:
                 protection.current().outputs[what] = str(output)
-        self._note(made.key, one)
+        self._note(done.key, one)
 
     def _note(self, number: int, one: Finished | None) -> None:
         """Note what became of a job, and report all up to the first that is under way."""

@@ -23,7 +23,7 @@ from snellen.jobs.executors import executor, in_order, planned
 from snellen.jobs.options import check_workers
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_table import OF_MEAN_MSE
-from snellen.jobs.tickets import Ticket, Worker
+from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.video.messages import counted
 from snellen.video.segments.executor import Here
 
@@ -69,43 +69,28 @@ class PairScore(Brief):
 
 
 @dataclass(frozen=True, slots=True)
-class PairTicket:
+class PairTicket(Ticket):
     """One pair to score."""
 
-    key: int
-    job: ScoreJob
-    device: str | None
+    device: str | None = None
     """In place of the job's; None: the worker's."""
 
-    @property
-    def subject(self) -> str:
-        """Name of what is scored."""
-        return str(self.job.distorted)
-
-    def __str__(self) -> str:
-        return str(self.job.distorted)
-
-    def run(self, worker: Worker) -> tuple[int, PairScore]:
+    def run(self, worker: Worker) -> Done:
         """Score the pair. What is wrong with its files is part of the result."""
         for file in (self.job.reference, self.job.distorted):
             _check(file)
         job = replace(self.job, device=self.device or worker.device, workers=None, cluster=None)
         found = run(job, _Quiet(worker.events))
         error = None if found.error is None else _named(found.error, job)
-        return self.key, PairScore(
+        return Done(self.key, PairScore(
             job.reference, job.distorted, len(found.table.rows), found.table.pooled(),
             None if found.temporal is None else found.temporal.stmad, found.warnings, error,
-        )  # fmt: skip
+        ))  # fmt: skip
 
-    def units(self, result: Any) -> int:
-        """Return 1: pairs are counted."""
-        return 1
-
-    def failed(self, error: SnellenError) -> tuple[int, PairScore]:
+    def failed(self, error: SnellenError) -> Done:
         """Return the result of a pair that cannot be scored."""
-        return self.key, PairScore(
-            self.job.reference, self.job.distorted, error=_named(error, self.job)
-        )
+        job = self.job
+        return Done(self.key, PairScore(job.reference, job.distorted, error=_named(error, job)))
 
 
 def _check(file: Path) -> None:
@@ -137,8 +122,8 @@ class _Quiet(Silent):
         notify(self._events, subject, message)
 
 
-def _result(worker: Worker, ticket: Ticket) -> Any:
-    """Return the result of a ticket that this process runs."""
+def _done(worker: Worker, ticket: Ticket) -> Done:
+    """Return what becomes of a ticket that this process runs."""
     try:
         return worker.run(ticket)
     except Exception as error:
@@ -198,15 +183,15 @@ def score_pairs(
     several = len(devices) != 1
     how = replace(first, workers=None, cluster=cluster)
     tickets = (
-        PairTicket(number, job, None if several else job.device)
+        PairTicket(number, job, device=None if several else job.device)
         for number, job in enumerate(chain([first], left))
     )
     began = time.monotonic()
 
-    def report(score: PairScore, done: int) -> None:
+    def report(one: Done, done: int) -> None:
         rate = done / max(time.monotonic() - began, 1e-9)
         eta = None if total is None else (total - done) / rate
-        listener.progress(Progress(str(score.distorted), done, total, rate, eta, unit="pair"))
+        listener.progress(Progress(str(one.result.distorted), done, total, rate, eta, unit="pair"))
 
     with ExitStack() as stack:
         runs: Executor
@@ -216,8 +201,9 @@ def score_pairs(
             runs = stack.enter_context(opened)
         else:
             worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
-            runs = Here(partial(_result, worker))
-        yield from in_order(runs, tickets, AHEAD, report)
+            runs = Here(partial(_done, worker))
+        for one in in_order(runs, tickets, AHEAD, report):
+            yield one.result
 
 
 def _checked(jobs: object) -> Iterator[ScoreJob]:

@@ -24,7 +24,7 @@ from snellen.video.messages import counted
 from snellen.video.progress import Meter
 
 if TYPE_CHECKING:
-    from snellen.jobs.tickets import Ticket
+    from snellen.jobs.tickets import Done, Ticket
 
 TRIES = 3
 """How often a ticket is tried."""
@@ -104,8 +104,8 @@ class Pool:
         self._todo.append(ticket)
         self._deal()
 
-    def wait(self) -> Any:
-        """Return the record of the ticket that ends first.
+    def wait(self) -> Done:
+        """Return what became of the ticket that ends first.
 
         Raises
         ------
@@ -133,19 +133,20 @@ class Pool:
                 self._failures[number].clear()
                 self._finish(process, value)
                 self._deal()
-                return value
+                done: Done = value
+                return done
             elif kind == "failed" and isinstance(value, InputError | OutputError):
                 ticket, is_shared = self._released(process)
                 assert ticket is not None
-                result = None if is_shared else self._given_up(ticket, value)
+                found = None if is_shared else self._given_up(ticket, value)
                 self._deal()
-                if not is_shared:
-                    return result
+                if found is not None:
+                    return found
             else:
                 error = SnellenError(process.fate()) if kind == "gone" else value
-                result = self._replace(number, process, error)
-                if result is not None:
-                    return result  # and where no worker can be started the next call says so
+                found = self._replace(number, process, error)
+                if found is not None:
+                    return found  # and where no worker can be started the next call says so
                 self._deal()
 
     def _message(self) -> tuple[WorkerProcess, str, Any]:
@@ -193,8 +194,8 @@ class Pool:
         )  # fmt: skip
         self._begin(number, work.ticket)
 
-    def _finish(self, process: WorkerProcess, result: Any) -> None:
-        """Take a result; whatever else works on the ticket is ended."""
+    def _finish(self, process: WorkerProcess, done: Done) -> None:
+        """Note that a ticket is done; whatever else works on the ticket is ended."""
         ticket, process.ticket = process.ticket, None
         assert ticket is not None
         work = self._running.pop(ticket.key)
@@ -206,7 +207,7 @@ class Pool:
             other.end(_SOON)
         self._tries.pop(ticket.key, None)
         if self._meter is not None:
-            self._meter.add(ticket.units(result) - work.counted)
+            self._meter.add(done.units - work.counted)
 
     def _released(self, process: WorkerProcess) -> tuple[Ticket | None, bool]:
         """Take the ticket from a process, and return it, and whether another one works on it."""
@@ -223,30 +224,29 @@ class Pool:
     def _number(self, process: WorkerProcess) -> int | None:
         return next((n for n, one in self._processes.items() if one is process), None)
 
-    def _given_up(self, ticket: Ticket, error: SnellenError) -> Any:
-        """Return the result of a ticket that has failed for good, or raise the error.
+    def _given_up(self, ticket: Ticket, error: SnellenError) -> Done:
+        """Return what becomes of a ticket that has failed for good, or raise the error.
 
         The ticket was at fault, so that workers which failed with no other one come back.
         """
         self._tries.pop(ticket.key, None)
-        result = ticket.failed(error)
-        if result is None:
-            raise error
+        done = ticket.failed(error)
         for number, failures in self._failures.items():
             failures[:] = [key for key in failures if key != ticket.key]
             if not failures and number in self._lost:
                 self._devices[number] = self._lost.pop(number)
-        return result
+        return done
 
-    def _replace(self, number: int, process: WorkerProcess, error: SnellenError) -> Any:
+    def _replace(self, number: int, process: WorkerProcess, error: SnellenError) -> Done | None:
         """Take a ticket back from a worker, in whose place another one starts when it is needed.
 
-        The ticket is tried again, or is given up, which has a result. An output that the worker has
-        finished, but not reported, is removed: the next try would take it for somebody else's.
+        The ticket is tried again, or it is given up: then what becomes of it is returned. An output
+        that the worker has finished, but not reported, is removed: the next try would take it for
+        somebody else's.
         """
         del self._processes[number]
         process.end()
-        result, before = None, self.slots
+        done, before = None, self.slots
         ticket, is_shared = self._released(process)
         for output, mark in process.outputs if ticket is not None else ():
             atomic.withdraw(output, mark)
@@ -255,11 +255,11 @@ class Pool:
         if ticket is not None and not is_shared:
             tries = self._tries[ticket.key] = self._tries.get(ticket.key, 0) + 1
             if tries == TRIES:
-                result = self._given_up(ticket, error.about(ticket))
+                done = self._given_up(ticket, error.about(ticket))
             else:
                 self._todo.appendleft(ticket)
         others = len(self._devices) - 1
-        if result is not None:
+        if done is not None:
             failures.clear()
             then = "it is given up"
             if self.slots > before:
@@ -276,7 +276,7 @@ class Pool:
             subject, what = ticket.subject, str(ticket)
         what = what.removeprefix(subject).removeprefix(", ")  # "part 2"; "" of a whole file
         self._events.warning(subject, f"{what}{': ' if what else ''}{error.text}; {then}")
-        return result
+        return done
 
     def _deal(self) -> None:
         """Give tickets that wait to workers that have none."""
@@ -320,7 +320,7 @@ class Pool:
         """Have a worker begin a ticket; its process runs."""
         process = self._processes[number]
         process.heard = now()
-        work = _Work(ticket, is_doubled=getattr(ticket, "once", False))
+        work = _Work(ticket, is_doubled=ticket.once)
         self._running.setdefault(ticket.key, work).tries[process] = process.heard
         process.begin(ticket)
 

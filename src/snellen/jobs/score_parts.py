@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from snellen.errors import InputError, SnellenError
+from snellen.errors import InputError
 from snellen.frames import limits
 from snellen.jobs.events import Collected, Progress, Silent, notify
 from snellen.jobs.executors import executor, in_order, planned
@@ -24,6 +24,7 @@ from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_run import Numbered, ScoreRun, score_frames, score_pictures
 from snellen.jobs.score_step import Method
 from snellen.jobs.score_table import ScoreRow
+from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.mad.heatmap import Kept
 from snellen.metrics.names import VMAF
 from snellen.video.compare import Summary, count, lengths
@@ -31,9 +32,6 @@ from snellen.video.drift import Drift, together
 from snellen.video.messages import counted
 from snellen.video.pairing import Part
 from snellen.video.progress import Meter
-
-if TYPE_CHECKING:
-    from snellen.jobs.tickets import Worker
 
 AHEAD = 4
 """So many parts of each worker may be finished before an earlier one is: they may have maps."""
@@ -55,29 +53,17 @@ class Scored:
     """What scored; None: nothing did."""
     summary: Summary | None = None
     """Of films."""
-    error: SnellenError | None = None
-    """What ended the part; None: it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartTicket:
-    """A part of a scoring job."""
-
-    key: int
-    job: ScoreJob
-    part: Part | tuple[Numbered, ...]
-    """Of films, or pairs of images."""
-
-    @property
-    def subject(self) -> str:
-        """Name of what is scored."""
-        return str(self.job.distorted)
+class PartTicket(Ticket):
+    """A part of a scoring job: `part` is a Part of films, or pairs of images."""
 
     def __str__(self) -> str:
         return f"{self.job.distorted}, part {self.key + 1}"
 
-    def run(self, worker: Worker) -> tuple[int, Scored]:
-        """Score the part. What is wrong with the files is part of the result."""
+    def run(self, worker: Worker) -> Done:
+        """Score the part: the result is what was Scored before something was wrong with a file."""
         device = self.job.device if self.job.device == "auto" else worker.device
         heard = _Heard(worker)
         run = ScoreRun(replace(self.job, device=device), Collected(heard))
@@ -91,24 +77,17 @@ class PartTicket:
                     method = score_pictures(run, self.part, lambda: None)
             except InputError as found:
                 error = found
-        return self.key, Scored(
-            tuple(heard.said), run.worst.kept, tuple(run.damage.items()), method, summary, error
+        scored = Scored(
+            tuple(heard.said), run.worst.kept, tuple(run.damage.items()), method, summary
         )
-
-    def units(self, result: Any) -> int:
-        """Return the pairs that are scored."""
-        return sum(isinstance(one, ScoreRow) for one in result[1].said)
-
-    def failed(self, error: SnellenError) -> tuple[int, Scored]:
-        """Return the result of a part that cannot be scored."""
-        return self.key, Scored(error=error)
+        return Done(self.key, scored, error, units=heard.count)
 
 
 class _Heard(Silent):
     """Keeps the scores and warnings of a part; says how many are scored."""
 
     def __init__(self, worker: Worker) -> None:
-        self._worker, self._count = worker, 0
+        self._worker, self.count = worker, 0
         self.said: list[ScoreRow | tuple[str, str]] = []
 
     def progress(self, progress: Progress) -> None:
@@ -122,8 +101,8 @@ class _Heard(Silent):
 
     def frame(self, subject: str, frame: Any) -> None:
         self.said.append(frame)
-        self._count += 1
-        self._worker.count(self._count)
+        self.count += 1
+        self._worker.count(self.count)
 
 
 @dataclass(slots=True)
@@ -282,12 +261,13 @@ def _share(
     subject = str(job.distorted)
     with executor(job, devices, subject, "part", work, run.events, meter) as pool:
         tickets = (PartTicket(n, alone, part) for n, part in enumerate(parts(pool.slots)))
-        for found in in_order(pool, tickets, AHEAD):
+        for done in in_order(pool, tickets, AHEAD):
             before = len(run.rows)
-            _put(run, found)
-            if found.error is not None:
-                raise found.error
-            joined.add(found, len(run.rows) - before)
+            if done.result is not None:
+                _put(run, done.result)
+            if done.error is not None:
+                raise done.error
+            joined.add(done.result, len(run.rows) - before)
     return joined
 
 

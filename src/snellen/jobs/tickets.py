@@ -7,9 +7,12 @@ as soon as it has imported what its first ticket needs, so this module imports l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from snellen.cpu import threads
 from snellen.errors import SnellenError
@@ -19,57 +22,87 @@ from snellen.jobs.first_use import announced
 from snellen.video.progress import Meter, Progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from snellen.files.protection import Naming
     from snellen.jobs.files import FilmJob
     from snellen.video.media import MediaInfo
     from snellen.video.ready import LateStep
-    from snellen.video.segments.encode import Writing
-    from snellen.video.segments.values import Record, SegmentTask
     from snellen.video.step import Step
 
     Making = Callable[[Any, str], Step | LateStep]
 
 
-class Ticket(Protocol):
-    """What a worker can do. Its result can be pickled, too.
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a ticket."""
 
-    It may be run again: after a try that failed or whose worker died at any moment, and, unless its
-    attribute `once` is true, by a second worker while the first one is at it. The result of the
-    first that ends counts; the other try is ended at any moment, or runs on and is ignored. So a
-    try renames what it writes only when that is complete, and two tries leave the same files; or
-    `Worker.naming` hears of a name before, and what has it is removed after a failure.
-    """
-
-    @property
-    def key(self) -> int:
-        """What tells it from other tickets of the same pool."""
-        ...
-
-    @property
-    def subject(self) -> str:
-        """What messages are about."""
-        ...
-
-    def run(self, worker: Worker) -> Any:
-        """Do the work, and return the result (SnellenError: it has failed)."""
-        ...
-
-    def units(self, result: Any) -> int:
-        """Return how many units of progress a result is."""
-        ...
-
-    def failed(self, error: SnellenError) -> Any:
-        """Return the result of a ticket that has failed for good; None: all work ends."""
-        ...
+    key: int
+    result: Any = None
+    """None: it failed, or was deferred."""
+    error: SnellenError | None = None
+    """Why there is no result, or what is wrong all the same."""
+    units: int = 1
+    """Of progress."""
+    outputs: tuple[bytes | None, ...] = ()
+    """Of a ticket that is shipped, its files; None: one that was not written."""
+    is_deferred: bool = False
+    """Whether it is a long film, whose segments are tickets of their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class FilmTicket:
-    """A film's job, as far as its step depends on it."""
+class Ticket:
+    """A part of a job, or all of it, for any worker; it can be pickled, as can what becomes of it.
+
+    It may be run again: after a try that failed or whose worker died at any moment, and, unless it
+    is `once`, by a second worker while the first one is at it. The result of the first that ends
+    counts; the other try is ended at any moment, or runs on and is ignored. So a try renames what
+    it writes only when that is complete, and two tries leave the same files; or `Worker.naming`
+    hears of a name before, and what has it is removed after a failure.
+    """
+
+    key: int
+    """What tells it from other tickets of the same executor."""
+    job: Any
+    part: Any = None
+    """None: all of the job."""
+    is_shipped: bool = False
+    """Whether outputs come back as bytes: their folder need not be seen by the nodes. Otherwise
+    they go to their paths."""
+
+    is_needed: ClassVar[bool] = False
+    """Whether all work ends where the ticket fails for good."""
+
+    @property
+    def subject(self) -> str:
+        """Name of the input, which messages are about."""
+        return str(self.job.distorted)
+
+    def __str__(self) -> str:
+        return self.subject
+
+    @property
+    def once(self) -> bool:
+        """Whether two workers must not run it at the same time."""
+        return False
+
+    def run(self, worker: Worker) -> Done:
+        """Do the work (SnellenError: it has failed, and another try may not)."""
+        raise NotImplementedError
+
+    def failed(self, error: SnellenError) -> Done:
+        """Return what becomes of a ticket that has failed for good, or raise the error."""
+        if self.is_needed:
+            raise error
+        return Done(self.key, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class FilmStep:
+    """How the step of a film's job is made, and prepared."""
 
     make: Making
     """A function of a module, which returns the step of the job for a device."""
-    job: FilmJob
     info: MediaInfo
     """Of the input as it is."""
     bits: int | None
@@ -77,25 +110,20 @@ class FilmTicket:
     growth: int
     """Pixels of the result for each pixel that is read."""
 
-    def step(self, device: str) -> Any:
-        """Return the step for a device, which is not prepared."""
+    def made(self, job: FilmJob, device: str) -> Any:
+        """Return the step of a job for a device, which is not prepared."""
         from snellen.video.ready import LateStep
 
-        made = self.make(self.job, device)
+        made = self.make(job, device)
         return made.make(self.info)[0] if isinstance(made, LateStep) else made
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentTicket:
-    """A segment of a film."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentTicket(Ticket):
+    """A segment of a film: `part` is its SegmentTask."""
 
-    film: FilmTicket
-    task: SegmentTask
-
-    @property
-    def key(self) -> int:
-        """Number of the segment."""
-        return self.task.number
+    film: FilmStep
+    is_needed: ClassVar[bool] = True
 
     @property
     def subject(self) -> str:
@@ -103,26 +131,31 @@ class SegmentTicket:
         return self.film.info.name
 
     def __str__(self) -> str:
-        return f"segment {self.task.number}"
+        return f"segment {self.key}"
 
-    def run(self, worker: Worker, writing: Writing | None = None) -> Record:
-        """Encode the segment; `writing` opens its files, in place of `encode_segment`'s own."""
-        from snellen.video.segments.encode import encode_segment
+    def run(self, worker: Worker) -> Done:
+        """Encode the segment into its files, or into memory; the result is its Record."""
+        from snellen.files import atomic
+        from snellen.video.segments.encode import encode_segment, files_of
 
         def report(progress: Progress) -> None:
             worker.count(progress.frames)
 
-        with limits.at_most(self.film.job.max_pixels, self.film.growth):
-            step = worker.step(self.film, self.task.plan.alpha)
-            own = {} if writing is None else {"writing": writing}
-            return encode_segment(self.task, step, Meter(None, report), **own)
+        kept: dict[Path, bytes] = {}
+        writing = partial(_remembering, kept) if self.is_shipped else atomic.rewriting
+        with limits.at_most(self.job.max_pixels, self.film.growth):
+            step = worker.step(self.job, self.film, self.part.plan.alpha)
+            record = encode_segment(self.part, step, Meter(None, report), writing)
+        outputs = tuple(map(kept.get, files_of(self.part))) if self.is_shipped else ()
+        return Done(self.key, record, units=record.frames, outputs=outputs)
 
-    def units(self, result: Record) -> int:
-        """Return the frames of the segment."""
-        return result.frames
 
-    def failed(self, error: SnellenError) -> None:
-        """Return None: a film needs all its segments."""
+@contextmanager
+def _remembering(kept: dict[Path, bytes], file: Path) -> Iterator[BinaryIO]:
+    """Write a file into memory: a task that is killed leaves nothing on its node."""
+    opened = BytesIO()
+    yield opened
+    kept[file] = opened.getvalue()
 
 
 class Worker:
@@ -157,11 +190,11 @@ class Worker:
     ) -> None:
         self.device, self.events, self.count, self.naming = device, events, count, naming
         self._threads = threads
-        self._film: FilmTicket | None = None
+        self._film: tuple[FilmJob, FilmStep] | None = None
         self._made: list[Any] = []
 
-    def run(self, ticket: Ticket) -> Any:
-        """Run a ticket, and return its result.
+    def run(self, ticket: Ticket) -> Done:
+        """Run a ticket, and return what became of it.
 
         Raises
         ------
@@ -171,17 +204,17 @@ class Worker:
         with threads.limited(self._threads), announced(self.events):
             return ticket.run(self)
 
-    def step(self, film: FilmTicket, alpha: bool = False) -> Any:
-        """Return the step of a film, prepared; `alpha`: for frames with an alpha channel."""
-        if self._film != film:
+    def step(self, job: FilmJob, film: FilmStep, alpha: bool = False) -> Any:
+        """Return the step of a film's job, prepared; `alpha`: for frames with an alpha channel."""
+        if self._film != (job, film):
             from snellen.video.alpha import with_alpha
 
             self.close()
-            self._made = [film.step(self.device)]
+            self._made = [film.made(job, self.device)]
             if alpha and (clear := with_alpha(self._made[0])) is not None:
                 self._made.append(clear)
             self._made[-1].prepare(film.info.picture.format, film.bits)
-            self._film = film
+            self._film = job, film
         return self._made[-1]
 
     def close(self) -> None:

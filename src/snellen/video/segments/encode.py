@@ -6,7 +6,7 @@ It is the same in any process: a task is all that it needs of the film.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -141,8 +141,13 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Wr
     )  # fmt: skip
 
 
-def keep_segment(task: SegmentTask, packets: bytes, notes: bytes) -> None:
-    """Write a segment that was encoded elsewhere into its files.
+def files_of(task: SegmentTask) -> tuple[Path, Path]:
+    """Return the files of a segment: of its packets, and of what the step notes."""
+    return task.file, task.file.with_suffix(NOTES)
+
+
+def keep_segment(task: SegmentTask, contents: Iterable[bytes | None]) -> None:
+    """Write a segment that was encoded elsewhere into `files_of` it.
 
     Raises
     ------
@@ -150,7 +155,7 @@ def keep_segment(task: SegmentTask, packets: bytes, notes: bytes) -> None:
         They could not be written.
     """
     with _named(task):
-        for file, data in ((task.file, packets), (task.file.with_suffix(NOTES), notes)):
+        for file, data in zip(files_of(task), contents, strict=True):
             if data:
                 with atomic.rewriting(file) as opened:
                     opened.write(data)
@@ -163,7 +168,7 @@ def _named(task: SegmentTask) -> Iterator[None]:
         yield
     except OutputError as error:
         message = error.message
-        for file in (task.file, task.file.with_suffix(NOTES)):
+        for file in files_of(task):
             message = message.replace(str(file), f"{task.output}, segment {task.number},")
         raise OutputError(message, parameter=error.parameter, advice=error.advice) from error
 
