@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from snellen.frames.still import Still, write
 
 from snellen import score_files
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
@@ -22,6 +21,7 @@ from snellen.jobs.executors import in_order
 from snellen.jobs.pool import Pool
 from snellen.jobs.score_run import ScoreRun
 from snellen.jobs.tickets import Done, Ticket, Worker
+from snellen.stills.still import Still, write
 from support.cli import run as command
 from support.fake_ray import fake_ray
 from support.video.clips import make
