@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md is true: its layout names files that exist, and every dependency has a reason."""
+"""docs/layout.md names files that exist, and docs/dependencies.md has a reason for each dependency."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "snellen"
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+LAYOUT = (ROOT / "docs/layout.md").read_text(encoding="utf-8")
 
 
 def layout():
     """Lines of the tree: the folder that a line is about, and its text."""
-    block = TEXT.split("src/snellen/\n", 1)[1].split("\n```", 1)[0].split("\ntests/", 1)[0]
+    block = LAYOUT.split("src/snellen/\n", 1)[1].split("\n```", 1)[0].split("\ntests/", 1)[0]
     top, folder = PACKAGE, PACKAGE
     for line in block.splitlines():
         branches, text = re.match(r"([│├└─ ]*)(.*)", line).groups()
@@ -49,7 +49,7 @@ def test_every_package_is_in_the_layout():
 
 @pytest.mark.slow
 def test_every_dependency_has_a_reason():
-    table = TEXT.split("## Why each dependency", 1)[1]
+    table = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"]]
     for extra in project["optional-dependencies"].values():

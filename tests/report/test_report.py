@@ -61,7 +61,7 @@ def test_vendored_files_are_unchanged_and_named():
     assert found == vendored.SHA256
     banner = (REPORT / "uplot/uPlot.iife.min.js").read_text("utf-8")[:80]
     assert f"(v{vendored.VERSION})" in banner
-    notice, why = ((ROOT / name).read_text("utf-8") for name in ("NOTICE", "CONTRIBUTING.md"))
+    notice, why = ((ROOT / name).read_text("utf-8") for name in ("NOTICE", "docs/dependencies.md"))
     assert f"uPlot {vendored.VERSION} ({vendored.LICENCE})" in notice and vendored.SOURCE in notice
     assert (REPORT / "uplot/LICENSE").read_text("utf-8").strip() in notice
     assert f"uPlot {vendored.VERSION}" in why
