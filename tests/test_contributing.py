@@ -16,16 +16,14 @@ LAYOUT = (ROOT / "docs/layout.md").read_text(encoding="utf-8")
 def layout():
     """Lines of the tree: the folder that a line is about, and its text."""
     block = LAYOUT.split("src/snellen/\n", 1)[1].split("\n```", 1)[0].split("\ntests/", 1)[0]
-    top, folder = PACKAGE, PACKAGE
+    parents = [PACKAGE]
     for line in block.splitlines():
         branches, text = re.match(r"([│├└─ ]*)(.*)", line).groups()
         if "─" in branches:
             name = re.match(r"([\w/]+)/ ", text)
-            if branches.startswith(("├", "└")):  # a package, or a file beside packages
-                top = folder = PACKAGE / name[1] if name else PACKAGE
-            else:
-                folder = top / name[1] if name else top
-        yield folder, text
+            del parents[len(branches) // 3 :]
+            parents.append(parents[-1] / name[1] if name else parents[-1])
+        yield parents[-1], text
 
 
 FILES = [
