@@ -1,4 +1,4 @@
-"""docs/layout.md names files that exist, and docs/dependencies.md has a reason for each dependency."""
+"""Files that docs/layout.md names exist; docs/dependencies.md has each dependency's reason."""
 
 from __future__ import annotations
 
