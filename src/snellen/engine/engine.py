@@ -332,11 +332,9 @@ class Engine:
 
 @cache
 def _idle(ordinal: int) -> Any:
-    """Return a stream of the current GPU on which nothing ever runs.
-
-    CuPy's pool keeps the memory of each stream apart. What is allocated on this one was used by
-    results before, whose readers are done, so that any stream may write to it at once.
-    """
+    """Return a stream of the current GPU on which nothing ever runs."""
+    # CuPy's pool keeps the memory of each stream apart. What is allocated on this one was used by
+    # results before, whose readers are done, so that any stream may write to it at once.
     import cupy
 
     return cupy.cuda.Stream(non_blocking=True)

@@ -39,7 +39,7 @@ HOST_MOST = 1 << 28  # and at most so many bytes
 
 
 class Closable(Protocol):
-    """What can be prepared."""
+    """A prepared object."""
 
     def close(self) -> None:
         """Release threads and buffers."""
@@ -183,10 +183,8 @@ def _surplus(device: str) -> list[_Entry]:
 
 
 def _trim(device: str, closed: bool) -> None:
-    """Close idle objects of a GPU until Snellen's pool there is within its budget.
-
-    Where one was closed anyway, the pool gives memory back of which it holds more than it uses.
-    """
+    """Close idle objects of a GPU until Snellen's pool there is within its budget."""
+    # Where one was closed anyway, the pool gives memory back of which it holds more than it uses.
     with gpus.using(device):
         if closed and 2 * memory.unused() > memory.held():
             memory.trim()

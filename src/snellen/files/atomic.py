@@ -33,7 +33,7 @@ _NOT_REPLACEABLE = "{} is not a file that can be replaced"
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 """Errors of file systems that cannot wait for the disk."""
 _OWN = 0o600
-"""What the owner needs to write the file by its name."""
+"""Permissions that the owner needs to write the file by its name."""
 
 
 def check_target(target: Path, source: protection.File | None, overwrite: bool) -> None:
@@ -287,13 +287,7 @@ def _finish(
 
 
 def _resolved(target: Path) -> Path:
-    """Return the path behind all links, absolute.
-
-    Raises
-    ------
-    OSError
-        The links form a loop, or lead to what has no name: a pipe, or a file that was removed.
-    """
+    """Return the absolute path behind all links (OSError: there is a loop, or none has a name)."""
     goal = Path(os.path.realpath(target))
     if goal.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))

@@ -1,4 +1,4 @@
-"""What a file is: its content decides, for all commands; its name only where that says nothing.
+"""A file's content says what it is, for all commands; its name only where that says nothing.
 
 Content is looked at in ordinary files, their first bytes only. Of pipes and addresses, which can be
 read only once or from afar, and of files that are still to be written, the name counts.
@@ -160,10 +160,8 @@ def _is_animated(file: InputFile) -> bool:
 
 
 def _is_preview(head: bytes) -> bool:
-    """Return whether the first picture of a TIFF is a preview beside others: a camera's raw file.
-
-    DNG begins in the same way, and says which version it is.
-    """
+    """Return whether the first picture of a TIFF is a preview, as in a camera's raw file."""
+    # DNG begins in the same way, and says which version it is.
     order = "little" if head[:2] == b"II" else "big"
 
     def number(at: int, size: int) -> int:

@@ -31,7 +31,7 @@ except ImportError:  # Windows: a file that is open cannot be removed, which is 
     fcntl = None
 
 _NAME = re.compile(r"\..*\.snellen-([0-9a-f]{12})-([0-9a-f]{8})-[0-9a-f]{16}(?:\.[^.]*)?", re.S)
-"""Of a temporary file: which output, which machine, and a random number."""
+"""A temporary file's name tells its output, its machine, and a random number."""
 _STEM = 16
 """Characters of the output's name that are kept, so that people recognise it."""
 _SUFFIX = 16
@@ -98,7 +98,7 @@ class Temporary:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process has made the file; a forked child must not touch it."""
+        """Return whether this process has made the file; a forked child must not touch it."""
         return os.getpid() == self._process
 
     def is_there(self) -> bool:

@@ -130,7 +130,7 @@ class FFmpegFile:
 
     @property
     def changed(self) -> bool:
-        """Whether somebody has written into the file since it was opened."""
+        """Return whether somebody has written into the file since it was opened."""
         return self._descriptor >= 0 and self._size_and_time() != self.first
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""What a run reads, and what it has written so far: no output may replace either."""
+"""No output may replace what a run reads, or what it has written so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Naming = Callable[[Path, "Mark"], object]
 
 
 class Mark(NamedTuple):
-    """What tells a complete file from any other one that comes to have its name."""
+    """A mark tells a complete file from any other one that comes to have its name."""
 
     device: int
     inode: int
@@ -114,14 +114,14 @@ def _name(file: File) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What outputs of one run share."""
+    """A run's outputs share this."""
 
     outputs: dict[Identity, str] = field(default_factory=dict)
     """Files that have got their names, and these."""
     listings: dict[Path, list[str]] = field(default_factory=dict)
     """Hidden files of earlier runs in each folder, as the run found them."""
     states: dict[str, object] = field(default_factory=dict)
-    """What each input that is a film was when the run first opened it, by its place."""
+    """The state of each film among the inputs when the run first opened it, by its place."""
     warn: Warn | None = None
     """Receives what users should know of outputs."""
     naming: Naming | None = None

@@ -79,12 +79,12 @@ class Remote(_Path):
 
     @property
     def is_store(self) -> bool:
-        """Whether it is in a store, s3 or gs, to which outputs may go."""
+        """Return whether it is in a store, s3 or gs, to which outputs may go."""
         return self.scheme in STORES
 
     @property
     def is_secret(self) -> bool:
-        """Whether it has what must not be shown: a user name, a password or a query."""
+        """Return whether it has what must not be shown: a user name, a password or a query."""
         return bool(secrets(self.url))
 
     @property

@@ -1,4 +1,4 @@
-"""What the first bytes of a file say that it is: an image, a film, sound, or something else."""
+"""The first bytes of a file say what it is: an image, a film, sound, or something else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD = 4096
 
 
 class Sort(Enum):
-    """What can be done with a file."""
+    """The use of a file for a run."""
 
     IMAGE = "image"
     """It is read as a picture."""
@@ -25,13 +25,13 @@ class Sort(Enum):
 
 
 class Kind(NamedTuple):
-    """What a file is."""
+    """A kind of files."""
 
     sort: Sort
     name: str = ""
     """For messages, with an article: "a JPEG image", "text"; empty: unknown."""
     advice: str | None = None
-    """What to do with a file that is neither image nor film."""
+    """Advice on a file that is neither image nor film."""
 
 
 UNKNOWN = Kind(Sort.UNKNOWN)

@@ -13,17 +13,17 @@ TIFF = "TIFF"
 
 @dataclass(frozen=True, slots=True)
 class ImageFormat:
-    """What is written into files of one format."""
+    """Properties that are written into files of one format."""
 
     name: str
     """Pillow's name. To look the names up there loads all its plugins."""
     alpha: bool = False
-    """Whether it holds transparency."""
+    """It holds transparency."""
     deep: bool = False
-    """Whether it holds 16-bit samples."""
+    """It holds 16-bit samples."""
     colour: bool = True
     profile: bool = False
-    """Whether it is written with an ICC profile; likewise the next four."""
+    """It is written with an ICC profile; likewise the next four."""
     exif: bool = False
     xmp: bool = False
     iptc: bool = False
@@ -61,11 +61,11 @@ WRITTEN = tuple(FORMATS)
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What reads files of a format, and may be missing."""
+    """A package that reads files of a format, and may be missing."""
 
     format: str
     package: str
-    """What it is called in messages."""
+    """Its name in messages."""
     modules: tuple[str, ...]
     """Names of its modules, any of which will do."""
     advice: str = 'pip install "snellen[stills]"'

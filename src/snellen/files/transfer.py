@@ -31,11 +31,11 @@ _PIECE = 1 << 20
 _PLAIN = {"Accept-Encoding": "identity"}
 _REDIRECTS = (300, 301, 302, 303, 307, 308)
 _VERSIONS = ("ETag", "etag", "Content-MD5", "LastModified", "Last-Modified", "updated")
-"""What fsspec's systems call that which changes with an object; the first that there is counts."""
+"""Names in fsspec's systems of what changes with an object; the first that there is counts."""
 
 
 class RemoteFile(io.RawIOBase):
-    """What is at an address, open to be read anywhere in it by ranges.
+    """The file at an address, open to be read anywhere in it by ranges.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class RemoteFile(io.RawIOBase):
 
     @property
     def changed(self) -> bool:
-        """Whether there are other contents at the address than when it was opened."""
+        """Return whether there are other contents at the address than when it was opened."""
         try:
             return status(self._path) != self.first
         except InputError:
@@ -139,7 +139,7 @@ class RemoteFile(io.RawIOBase):
 
 
 class RemoteFilm(RemoteFile):
-    """What is at an address, for FFmpeg, which would forget an interrupt during a read.
+    """The file at an address, for FFmpeg, which would forget an interrupt during a read.
 
     After an error it is at its end: PyAV raises the first one only, and prints others.
     """

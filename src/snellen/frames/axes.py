@@ -17,7 +17,7 @@ from snellen.errors import InputError
 from snellen.frames.arrays import library
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 DTYPES = ("uint8", "uint16", "float16", "float32", "float64")
 """Types of samples that every method takes."""

@@ -181,11 +181,9 @@ def _down(plane, scale, first, weights, origin, out):  # type: ignore[no-untyped
 
 @compiled
 def _across(rows, scale, first, weights, origin, near, out):  # type: ignore[no-untyped-def]
-    """Enlarge horizontally: output columns from column `origin` on.
-
-    `near` is scratch for the input samples of all taps, from two before the first cell on, with
-    replicated edges.
-    """
+    """Enlarge horizontally: output columns from column `origin` on."""
+    # `near` is scratch for the input samples of all taps, from two before the first cell on, with
+    # replicated edges.
     last, left, count = rows.shape[1] - 1, origin // scale, near.shape[0]
     inside = min(max(2 - left, 0), count)
     beyond = max(min(last + 3 - left, count), inside)

@@ -11,7 +11,7 @@ from snellen.frames.arrays import library
 from snellen.frames.caution import caution
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 ChannelAxis = int | None | Literal["auto"]
 """The axis of channels; None: there is none; "auto": the last, where it is as long as colours."""
@@ -33,9 +33,9 @@ class Channels:
     axis: int | None
     """Counted from the end, as -1; None: stays where it is, or there is none."""
     single: bool
-    """Whether the axis has one channel."""
+    """Return whether the axis has one channel."""
     lengths: tuple[int, ...]
-    """Of a last axis that holds channels, as `Axes.of` takes them."""
+    """Lengths of a last axis that holds channels, as `Axes.of` takes them."""
 
     @classmethod
     def of(

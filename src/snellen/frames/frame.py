@@ -46,7 +46,7 @@ class Format(Brief):
     """Where a chroma sample lies in its luma samples (across, down), 0.25: on the first of two,
     0.5: in their middle. Without effect in a direction that is not subsampled."""
     full_range: bool = False
-    """Whether black and white are the ends of the code range. Only a change of depth uses this."""
+    """Black and white are the ends of the code range. Only a change of depth uses this."""
     white: float | None = None
     """Sample value of white; None: the greatest value of the depth. What None means for float
     samples, each method says."""

@@ -42,14 +42,14 @@ _DEEPEST = 4
 
 
 class Samples(NamedTuple):
-    """What a picture shows."""
+    """Samples that a picture shows."""
 
     pixels: Array
     """(H, W) grey, (H, W, 3) RGB or (H, W, 4) RGBA; uint8, uint16 or float32."""
     grey_alpha: bool = False
-    """Whether RGBA stands for grey with alpha."""
+    """RGBA stands for grey with alpha."""
     srgb: bool = False
-    """Whether the colours are sRGB now, so that a colour profile does not count any more."""
+    """The colours are sRGB now, so that a colour profile does not count any more."""
     lost: tuple[str, ...] = ()
     """A sentence about each thing that the samples do not hold."""
 

@@ -89,10 +89,8 @@ def resample(
 
 @compiled
 def _rows(plane, starts, down, lefts, across, line, near, out):  # type: ignore[no-untyped-def]
-    """Scale a plane row by row; `line` and `near` are scratch.
-
-    `near` is a row with its edges replicated by as many samples as there are taps.
-    """
+    """Scale a plane row by row; `line` and `near` are scratch."""
+    # `near` is a row with its edges replicated by as many samples as there are taps.
     last, width, taps = plane.shape[0] - 1, plane.shape[1], across.shape[1]
     for i in range(out.shape[0]):
         for j in range(width):

@@ -37,16 +37,16 @@ class Mapping:
     origin: Origin
     width: int
     height: int
-    """Of the result."""
+    """Rows of the result."""
 
     @property
     def transposes(self) -> bool:
-        """Whether rows become columns."""
+        """Return whether rows become columns."""
         return self.origin.orientation in TRANSPOSING
 
     @property
     def only_scales(self) -> bool:
-        """Whether the result shows all of the stored picture, as it lies."""
+        """Return whether the result shows all of the stored picture, as it lies."""
         whole = (0, 0, self.origin.width, self.origin.height)
         return self.origin.orientation == 1 and self.origin.part == whole
 

@@ -1,4 +1,4 @@
-"""What an image file holds, as values."""
+"""The contents of an image file, as values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Still:
     """Samples, the right way up: (H, W) grey, (H, W, 3) RGB or (H, W, 4) RGBA; uint8, uint16 or
     float32."""
     grey_alpha: bool = False
-    """Whether the file stores the RGBA `pixels` as grey with alpha."""
+    """The file stores the RGBA `pixels` as grey with alpha."""
     profile: bytes | None = None
     """ICC colour profile."""
     exif: bytes | None = None
@@ -29,7 +29,7 @@ class Still:
     dpi: Any = field(default=None)
     """Resolution (across, down) in dots per inch."""
     damage: tuple[str, ...] = ()
-    """What is wrong with the file although its pixels could be decoded; empty: nothing known."""
+    """Faults of the file whose pixels could be decoded all the same; empty: none is known."""
     xmp: bytes | None = None
     """XMP packet, whose orientation is 1."""
     iptc: bytes | None = None
@@ -41,13 +41,13 @@ class Still:
     lost: tuple[str, ...] = ()
     """A sentence about each thing of the file that these values do not hold."""
     notes: tuple[str, ...] = ()
-    """What else must be known of how the file was read, where nothing is lost."""
+    """Notes on how the file was read, where nothing is lost."""
     origin: Origin | None = None
     """The picture of which EXIF and XMP speak; None: these pixels."""
 
     @property
     def is_deep_colour(self) -> bool:
-        """Whether these are 16-bit or float samples in colour, which Pillow does not support."""
+        """Return whether these are 16-bit or float samples in colour, which Pillow has not."""
         return self.pixels.ndim == 3 and self.pixels.dtype != np.uint8
 
 
@@ -61,11 +61,11 @@ class Header:
     height: int
     """Height in pixels; see `width`."""
     floats: bool
-    """Whether samples are floats."""
+    """Samples are floats."""
 
 
 SEVERAL = "it holds several pictures: the first one is taken"
-"""What is said of a file of which the others are lost."""
+"""The loss of the other pictures of a file, as it is said."""
 
 
 def oriented(pixels: Array, orientation: int) -> Array:

@@ -1,4 +1,4 @@
-"""What the samples of a TIFF picture are, by its tags, and who reads them: we, Pillow or nobody.
+"""Tags of a TIFF picture say what its samples are, and so who reads them: we, Pillow or nobody.
 
 TIFF 6.0; Adobe's Photoshop TIFF Technical Notes (ICC L*a*b*); TIFF Technical Note 2 (JPEG).
 """
@@ -54,14 +54,14 @@ class Kind:
     format: int | None
     """SampleFormat; None: they differ."""
     extras: tuple[int, ...]
-    """What the samples are that follow the colours."""
+    """The meanings of samples that follow the colours."""
     compression: int
     planar: bool
-    """Whether each sample has strips of its own."""
+    """Each sample has strips of its own."""
     reversed: bool
-    """Whether the bits of each byte are in the other order."""
+    """The bits of each byte are in the other order."""
     other_inks: bool
-    """Whether the inks of photometric `CMYK` are others than these."""
+    """The inks of photometric `CMYK` are others than these."""
 
     @property
     def colours(self) -> int:
@@ -78,12 +78,12 @@ class Kind:
 
     @property
     def is_ours(self) -> bool:
-        """Whether we read these samples, as Pillow does not, or not all of them, or wrongly."""
+        """Return whether we read these samples, as Pillow does not, not wholly, or wrongly."""
         return self._is_readable and (self.reversed or not self._is_plain)
 
     @property
     def _is_readable(self) -> bool:
-        """Whether we can read these samples."""
+        """Return whether we can read these samples."""
         if self.compression not in NAMES or not 1 <= self.samples <= _MOST or self.bits is None:
             return False
         if self.photometric in (WHITE_IS_ZERO, GREY, RGB):
@@ -98,17 +98,17 @@ class Kind:
 
     @property
     def _is_whole(self) -> bool:
-        """Whether a pixel has all of its colours."""
+        """Return whether a pixel has all of its colours."""
         return self.photometric in _COLOURS and self.colours == _COLOURS[self.photometric][0]
 
     @property
     def _is_lightness(self) -> bool:
-        """Whether it is L*a*b* without a* and b*."""
+        """Return whether it is L*a*b* without a* and b*."""
         return self.photometric in (CIE_LAB, ICC_LAB) and self.samples == 1
 
     @property
     def _is_plain(self) -> bool:
-        """Whether Pillow reads these samples as they are meant, all of them."""
+        """Return whether Pillow reads these samples as they are meant, all of them."""
         one, bits = self.samples == 1, self.bits
         if self.format == FLOAT:
             return self.photometric == GREY and one and bits == 32
@@ -132,7 +132,7 @@ class Kind:
 
     @property
     def _is_pillows(self) -> bool:
-        """Whether Pillow reads these samples, of which some may be left out."""
+        """Return whether Pillow reads these samples, of which some may be left out."""
         if self.compression not in NAMES and self.compression not in _OTHERS:
             return False
         more = self.format == UINT and self.bits == 8 and self.samples <= 6

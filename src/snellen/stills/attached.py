@@ -1,4 +1,4 @@
-"""What telephones attach to the picture of a file, and results have not: gain maps, films, depth.
+"""Telephones attach more to the picture of a file, which results have not: gain maps, films, depth.
 
 JPEG: Multi-Picture Format (CIPA DC-007), and what Google's and Adobe's pages on motion photos and
 gain maps put behind the picture. HEIC and AVIF: ISO/IEC 23008-12. JPEG XL: ISO/IEC 18181-2.

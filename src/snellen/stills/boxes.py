@@ -19,7 +19,7 @@ _UUIDS = {
     b"JpgTiffExif->JP2": "exif",
     bytes.fromhex("33c7a4d2b81d4723a0baf1a3e097ad38"): "iptc",
 }
-"""What boxes of type uuid hold in JPEG 2000, as ExifTool's table has it."""
+"""The contents of boxes of type uuid in JPEG 2000, as in ExifTool's table."""
 _PROFILES = (2, 3)
 """Methods of a box colr that have an ICC profile."""
 

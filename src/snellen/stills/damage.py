@@ -121,12 +121,12 @@ class _Inflated:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is read: it is complete, or wrong."""
+        """Return whether nothing more is read: it is complete, or wrong."""
         return self.error is not None or self._stream.eof
 
     @property
     def surplus(self) -> bool:
-        """Whether bytes followed the end of the stream."""
+        """Return whether bytes followed the end of the stream."""
         return bool(self._stream.unused_data)
 
     def feed(self, data: bytes) -> None:
@@ -306,10 +306,8 @@ _handle = _Handler(_collect)
 
 
 def _set_handler(handler: int | None) -> int | None:
-    """Set libtiff's error handler; return the one before, None if this libtiff has none.
-
-    Symbols are looked up in Pillow's own module and the libraries that it has loaded.
-    """
+    """Set libtiff's error handler; return the one before, None if this libtiff has none."""
+    # Symbols are looked up in Pillow's own module and the libraries that it has loaded.
     with suppress(OSError, AttributeError):
         libtiff: Any = ctypes.CDLL(_imaging.__file__)
         libtiff.TIFFSetErrorHandler.restype = ctypes.c_void_p

@@ -19,7 +19,7 @@ Float32 = npt.NDArray[np.float32]
 
 
 class Luma(Protocol):
-    """What a method has for luma of one format."""
+    """A method's function for luma of one format."""
 
     def tasks(self, pool: Pool, plane: Plane, out: Plane) -> list[Future[None]]:
         """Let threads fill `out` (s·H, s·W) from `plane` (H, W)."""

@@ -13,13 +13,13 @@ from snellen.frames.still_origin import Mapping
 
 _WIDTH, _HEIGHT = 40962, 40963
 _RELATED_WIDTH, _RELATED_HEIGHT = 4097, 4098
-"""Of the Interoperability IFD."""
+"""Tags of the Interoperability IFD."""
 _AREA, _LOCATION = 37396, 41492
 _DENSITIES = (41486, 41487)
 """Pixels of a unit of the sensor, across and down."""
 _UNIT = 1 << 15
 _LARGEST = 65535
-"""Of a place, which has 16 bits (EXIF 3.0, 4.6.6)."""
+"""The greatest place, which has 16 bits (EXIF 3.0, 4.6.6)."""
 
 # GeoTIFF (OGC 19-008): size of a pixel on the ground, points of the raster with theirs on the
 # ground, the matrix from one to the other, and the directory of keys.

@@ -19,7 +19,7 @@ from snellen.stills.image_file import size_of
 from snellen.stills.still_metadata import stripped, upright
 
 _BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"}
-"""Of HEIF files coded by HEVC (ISO/IEC 23008-12, annex B)."""
+"""Brands of HEIF files that are coded by HEVC (ISO/IEC 23008-12, annex B)."""
 _SAMPLES = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 _PIXELS_PER_BYTE = 1 << 14
 """Most pixels of a byte that are plausible."""

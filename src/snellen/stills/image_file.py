@@ -50,7 +50,7 @@ class OpenImage(NamedTuple):
     file: BinaryIO
     """The file, whose position belongs to `image` until the pixels are loaded."""
     said: list[str]
-    """What libtiff finds wrong while it decodes."""
+    """Messages of libtiff while it decodes."""
 
 
 class _UnidentifiedError(Exception):

@@ -57,16 +57,7 @@ def write(file: IO[bytes], pixels: npt.NDArray[Any], chunks: Iterable[tuple[byte
 
 
 def _filtered(rows: Bytes, above: Bytes, pixel: int) -> Bytes:
-    """Return rows with their filters' numbers: of two filters the one with smaller differences.
-
-    Parameters
-    ----------
-    rows : (h, w)
-    above : (1, w)
-        The row above them.
-    pixel : int
-        Bytes of a pixel.
-    """
+    """Return rows with the number of a filter each, that of two with smaller differences."""
     sub, up = rows.copy(), rows.copy()
     sub[:, pixel:] -= rows[:, :-pixel]
     up[:1] -= above

@@ -91,10 +91,8 @@ def header(path: Path, file: BinaryIO) -> Header:
 
 @contextmanager
 def _heard(said: list[str]) -> Iterator[None]:
-    """Add to a list what LibRaw says on standard error while the block runs.
-
-    It has no other means that rawpy leaves open. What others write meanwhile is passed on.
-    """
+    """Add to a list what LibRaw says on standard error while the block runs."""
+    # It has no other means that rawpy leaves open. What others write meanwhile is passed on.
     try:
         heard = TemporaryFile()  # noqa: SIM115  closed below
         kept = os.dup(_ERROR)

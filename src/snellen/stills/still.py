@@ -76,16 +76,7 @@ def header(path: Path) -> Header:
 
 
 def _with_others(still: Still, file: BinaryIO, several: str = "") -> Still:
-    """Return a picture of a TIFF file, which says what the file holds beside its pages.
-
-    Parameters
-    ----------
-    still : Still
-    file : BinaryIO
-        A TIFF file, or another one, which says nothing.
-    several : str
-        What is said of further pages.
-    """
+    """Return a picture of a file, which says what a TIFF holds beside its pages, and `several`."""
     pages, masks, previews = tiff_pages.beside(file)
     lost = [several] * (pages > 1 and bool(several))
     lost += ["it holds a mask beside its picture, which is left out"] * bool(masks)

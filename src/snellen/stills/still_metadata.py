@@ -35,7 +35,7 @@ _EXTENDED = b"HasExtendedXMP"
 
 
 class Metadata(NamedTuple):
-    """What belongs to the pixels of a file."""
+    """Metadata that belong to the pixels of a file."""
 
     exif: bytes | None
     orientation: int

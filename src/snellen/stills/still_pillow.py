@@ -30,14 +30,14 @@ _BEHIND_THE_FIRST = np.s_[20:], np.s_[:20, 20:]
 
 
 class _Kind(NamedTuple):
-    """What a file says of its pixels, and no longer where they are loaded."""
+    """A file's words on its pixels, which Pillow forgets when it loads them."""
 
     raw: Any
     """Pillow's name of the samples in the file."""
     bits: int
     """Bits of a sample in formats of which Pillow tells only whether they are many, else 8."""
     several: bool
-    """Whether there are more pictures."""
+    """There are more pictures."""
     turned: int
     """EXIF orientation of a TIFF, which Pillow applies where it loads the pixels; 0: of others."""
 
@@ -69,11 +69,9 @@ def header(path: Path, file: BinaryIO) -> Header:
 
 
 def _loaded(path: Path, image: Image.Image, file: BinaryIO) -> Image.Image:
-    """Return an image with its pixels; those of a JPEG that ends early as far as they go.
-
-    For TIFF, Pillow applies the orientation here and removes it from the EXIF. Pixels of 16-bit
-    colour are not taken from Pillow, but it refuses files that end early.
-    """
+    """Return an image with its pixels; those of a JPEG that ends early as far as they go."""
+    # For TIFF, Pillow applies the orientation here and removes it from the EXIF. Pixels of 16-bit
+    # colour are not taken from Pillow, but it refuses files that end early.
     try:
         image.load()
         return image

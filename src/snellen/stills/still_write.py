@@ -228,10 +228,7 @@ def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> No
 def _save_tiff(
     file: IO[bytes], still: Still, big: bool | None = None, behind: int | None = None
 ) -> int:
-    """Write a page of a TIFF file, compressed as the source was; JPEG and fax become Deflate.
-
-    `big`, `behind`, and what is returned: as of `tiff_write.write`.
-    """
+    """Write a page by `tiff_write.write`, compressed as the source; JPEG and fax become Deflate."""
     source = still.compression or "raw"
     pixels = still.pixels[..., [0, 3]] if still.grey_alpha else still.pixels
     return tiff_write.write(

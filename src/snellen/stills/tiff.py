@@ -56,12 +56,12 @@ class Layout:
     width: int
     height: int
     kind: Kind
-    """What the samples are."""
+    """The kind of the samples."""
     bits: int
     """Bits of a sample."""
     dtype: np.dtype[Any]
-    """Of a sample, in the file's order of bytes; of samples of other bits than 8, 16, 32 and 64
-    that of the array."""
+    """The type of a sample, in the file's order of bytes; that of the array where a sample has
+    other bits than 8, 16, 32 and 64."""
     part: tuple[int, int]
     """Rows and columns of a strip or tile."""
     tiled: bool

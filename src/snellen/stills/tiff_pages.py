@@ -34,7 +34,7 @@ class Page:
     number: int
     """Its place among all pictures of the file, from 0."""
     offset: int
-    """Of its directory, bytes."""
+    """The place of its directory, in bytes."""
 
 
 class FirstPage(RawIOBase):

@@ -157,17 +157,7 @@ def _take_exif(tags: ImageFileDirectory_v2, block: bytes | None) -> None:
 
 
 def _with_offsets(ifd: bytearray, place: int, offsets: list[int], big: bool) -> bytearray:
-    """Return a directory with the offsets of its strips, for which Pillow has written others.
-
-    Parameters
-    ----------
-    ifd : bytearray
-    place : int
-        Where it is in the file.
-    offsets : list of int
-    big : bool
-        Whether it is a BigTIFF's.
-    """
+    """Return the directory at a place with offsets of strips, where Pillow has written others."""
     counter, entry, word = (8, 20, "Q") if big else (2, 12, "I")
     values = struct.pack(f"<{len(offsets)}{word}", *offsets)
     at = counter

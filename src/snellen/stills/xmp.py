@@ -47,7 +47,7 @@ _CONCERNED = re.compile(
 _LONGEST = 1 << 21
 """Bytes of a packet that is looked at."""
 _GREATEST = 1e12
-"""What no number of a packet reaches: greater ones, infinity and NaN are none."""
+"""A limit for numbers of a packet: greater ones, infinity and NaN are none."""
 
 _Change = Callable[[str, Mapping], "str | None"]
 
