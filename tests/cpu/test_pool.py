@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.cpu import pool as module
 from snellen.cpu.pool import Pool
 from support.web import served
 
@@ -164,6 +166,23 @@ begun.wait(60)
 """
     said = said_by(program, tmp_path)
     assert said.startswith("the program has ended, and does not wait for this thread, a daemon")
+
+
+def test_a_daemon_makes_a_pool_while_the_end_looks_for_pools(monkeypatch):
+    class Slow(weakref.WeakSet):
+        def __iter__(self):
+            for one in super().__iter__():
+                made.append(threading.Thread(target=Pool, args=(1,), daemon=True))
+                made[-1].start()
+                made[-1].join(0.1)
+                yield one
+
+    made = []
+    monkeypatch.setattr(module, "_pools", Slow())
+    monkeypatch.setattr(module, "_ending", False)
+    pools = [Pool(1) for _ in range(2)]
+    module._at_exit()
+    assert len(made) == len(pools)
 
 
 def test_the_end_waits_for_what_is_computed(tmp_path: Path) -> None:

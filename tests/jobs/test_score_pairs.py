@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -276,6 +277,39 @@ def test_two_runs_do_not_write_one_table(pictures, tmp_path):
             PairTable(table, same, pairs, False).__enter__()
         growing.begin(0)
         growing.add(0, next(score_pairs(jobs(pictures))).facts())
+    assert len(rows(table)) == 2
+
+
+@pytest.mark.parametrize("moment", ["_kept", "_hold"])
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_of_two_runs_that_begin_at_the_same_moment_one_goes_on(
+    pictures, tmp_path, monkeypatch, moment, is_begun
+):
+    """Whether there is a table to take up or not, and wherever the first one is at that moment."""
+    table = tmp_path / "s.csv"
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    pairs = read_pairs(pictures)
+    if is_begun:
+        with pytest.raises(KeyboardInterrupt), PairTable(table, same, pairs, False):
+            raise KeyboardInterrupt
+    first, second = (PairTable(table, same, pairs, False) for _ in range(2))
+    going, real = [], getattr(first, moment)
+
+    def meanwhile(*given):
+        if not going:
+            with suppress(InputError):
+                going.append(second.__enter__())
+        return real(*given)
+
+    monkeypatch.setattr(first, moment, meanwhile)
+    try:
+        going.append(first.__enter__())
+    except InputError as error:
+        assert f"another run is writing {table}" in str(error)
+    (one,) = going
+    one.begin(0)
+    one.add(0, next(score_pairs(jobs(pictures))).facts())
+    one.__exit__(None, None, None)
     assert len(rows(table)) == 2
 
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 from snellen import score_files
 from snellen.errors import InputError
+from snellen.frames.frame import Format
 from snellen.video import vmaf
 from support.cli import run
 from support.video.clips import make
@@ -101,6 +102,19 @@ def test_parts_of_a_film(pair):
 def test_its_best_film_is_the_film_itself(pair):
     rows = score_files(pair[0], pair[0], metrics="vmaf").table.rows
     assert min(row.vmaf for row in rows) > 97
+
+
+def test_a_graph_that_cannot_be_built_leaves_no_folder(monkeypatch):
+    made = []
+
+    def fail(stream, format):
+        made.append(stream._log.parent)
+        raise MemoryError
+
+    monkeypatch.setattr(vmaf.Stream, "_build", fail)
+    with pytest.raises(MemoryError) as caught:
+        vmaf.Stream(Format(64, 48))
+    assert caught.tb is not None and not made[0].exists()
 
 
 def test_table_and_index_of_maps_have_it(pair, tmp_path, heard):

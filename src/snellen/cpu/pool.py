@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from snellen.errors import SnellenError
-from snellen.process import check_running
+from snellen.process import check_running, lock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +50,8 @@ class Pool(Executor):
         self._lock = threading.Lock()
         self._closed = False
         self._begin()
-        _pools.add(self)
+        with _listing:
+            _pools.add(self)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a thread call `fn`; return the future of what that returns.
@@ -127,6 +128,7 @@ class _Thread(threading.Thread):
 
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+_listing = lock()
 _ending = False
 """Whether all threads have ended for which Python waits."""
 
@@ -174,7 +176,9 @@ def _at_exit() -> None:
     """Wait for what is being computed: Python would take its memory and code away."""
     global _ending
     _ending = True
-    for pool in list(_pools):
+    with _listing:  # a daemon may make a pool meanwhile
+        pools = list(_pools)
+    for pool in pools:
         pool._end(wait=True, cancel=False)
 
 

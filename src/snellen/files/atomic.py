@@ -137,9 +137,11 @@ def writing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator[i
 
 
 @contextmanager
-def rewriting(target: Path, *, synced: bool = True) -> Iterator[io.BufferedRandom]:
+def rewriting(
+    target: Path, *, overwrite: bool = True, synced: bool = True
+) -> Iterator[io.BufferedRandom]:
     """Yield a file as `writing` does; the same run may replace it again, as a checkpoint."""
-    with writing(target, overwrite=True, synced=synced) as file:
+    with writing(target, overwrite, synced=synced) as file:
         yield file
     outputs = protection.current().outputs
     for what in [one for one, name in outputs.items() if name == str(target)]:

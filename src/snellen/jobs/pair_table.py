@@ -8,14 +8,15 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
-from snellen.files import atomic
+from snellen.files import atomic, leftovers
+from snellen.files.existing import AppearedError
 from snellen.jobs import score_outputs
 from snellen.jobs.inputs import contents
 from snellen.jobs.naming import lengthened
@@ -103,22 +104,39 @@ class PairTable:
 
     def __enter__(self) -> PairTable:
         try:
-            if "snellen pairs" in self._found():
-                with self._growing.open("rb") as found:
-                    self._hold(found)
+            self._begin()
+        except (AppearedError, FileNotFoundError):  # it was begun, or completed, in this moment
+            raise self._busy() from None
+        except OutputError:
+            raise
+        except OSError as error:
+            raise OutputError(f"{self._growing} could not be written: {error.strerror}") from error
+        return self
+
+    def _begin(self) -> None:
+        """Write what is kept into a new file, and lock it; what is there stays locked until then.
+
+        Of several runs that do so in the same moment one goes on.
+        """
+        with ExitStack() as old, ExitStack() as new:
+            there = os.path.lexists(self._growing)
+            if there:
+                self._hold(old.enter_context(self._growing.open("rb")))
             kept = dict(self._kept())
             self.left = [number for number in self.left if number not in kept]
-            with atomic.rewriting(self._growing) as whole:
+            with atomic.rewriting(self._growing, overwrite=there) as whole:
                 whole.write(json.dumps(self._made_by).encode() + b"\n")
                 whole.write(csv_line(("number", "files", *self._columns)).encode())
                 for number, line in kept.items():
                     self._rows[number] = whole.tell(), len(line)
                     whole.write(line)
-            self._stream = self._growing.open("ab")
-            self._hold(self._stream)
-        except OSError as error:
-            raise OutputError(f"{self._growing} could not be written: {error.strerror}") from error
-        return self
+                made = Path(whole.name).stat()
+            stream = new.enter_context(self._growing.open("ab"))
+            if not os.path.samestat(made, os.fstat(stream.fileno())):
+                raise self._busy()
+            self._hold(stream)
+            new.pop_all()
+        self._stream = stream
 
     def __exit__(
         self,
@@ -158,18 +176,21 @@ class PairTable:
 
     def _hold(self, stream: IO[Any]) -> None:
         """Lock the table until the stream is closed (InputError: another run has it)."""
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"another run is writing {self._file}",
-                parameter="table",
-                advice="wait for it, or name another file",
-            ) from None
-        except OSError:
-            return  # the file system has no locks
+        if fcntl is not None:
+            with suppress(OSError):  # the file system has no locks
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise self._busy() from None
+        if not leftovers.is_same(stream.fileno(), self._growing):
+            raise self._busy()
+
+    def _busy(self) -> InputError:
+        return InputError(
+            f"another run is writing {self._file}",
+            parameter="table",
+            advice="wait for it, or name another file",
+        )
 
     def _found(self) -> dict[str, Any]:
         """Return the first line of the file in which the table grows; nothing: it is none."""

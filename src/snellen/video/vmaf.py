@@ -79,9 +79,10 @@ class Stream:
         shape = (-(-format.height // 2), -(-format.width // 2))
         self._chroma = np.full(shape, 1 << (self._depth - 1), _kind(self._depth))
         self._number = 0
-        self._stack = ExitStack()
-        self._log = self._stack.enter_context(temporary.folder()) / "vmaf.json"
-        self._build(format)
+        with ExitStack() as stack:
+            self._log = stack.enter_context(temporary.folder()) / "vmaf.json"
+            self._build(format)
+            self._stack = stack.pop_all()
 
     def _build(self, format: Format) -> None:
         graph = Graph()
