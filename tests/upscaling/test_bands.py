@@ -12,7 +12,7 @@ from snellen.jobs.events import Silent
 from snellen.stills.still import Still, read, write
 from snellen.upscaling import bands as module
 from snellen.upscaling.bands import LEAST, bands
-from snellen.upscaling.methods import reach, tile
+from snellen.upscaling.methods import METHODS
 from support.cnn.reference import gentle
 
 
@@ -54,10 +54,11 @@ def test_a_gpu_takes_large_pictures_whole():
 def test_bands_see_whole_tiles_of_the_gpu(narrow, random_model, height, window):
     """Those of all features that they need, with what these are made from; else sums differ."""
     halo, model = window // 2, random_model(2, window, anchors=1, dims=1)
-    size = tile(model, "cuda:0")
-    assert size == TILE and tile(model, "cpu") == 1
+    method = METHODS["aplus"]
+    size = method.tile()
+    assert size == TILE and METHODS["cnn"].tile() == 1
     narrow()
-    found = list(bands(height, 30, 2, reach(model), size))
+    found = list(bands(height, 30, 2, method.reach(model), size))
     assert len(found) > 1
     assert [band.first for band in found] == [0, *(band.last for band in found[:-1])]
     assert found[-1].last == height and len({band.bottom - band.top for band in found}) == 1

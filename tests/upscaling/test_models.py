@@ -14,7 +14,8 @@ from snellen.files import tensors
 from snellen.jobs import UpscaleJob
 from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped
-from snellen.upscaling.models import load, method_of, read
+from snellen.upscaling.methods import name_of
+from snellen.upscaling.models import load, read
 from support.models import add_models, only_2014
 
 
@@ -149,7 +150,7 @@ def test_each_model_of_the_package_is_what_its_name_says(scale):
         assert not any("/tmp/" in text or "/root/" in text for text in strings.values())
     default = load(None, scale)
     assert default is load(None, scale, shipped.DEFAULT, "clean") and default.scale == scale
-    assert method_of(default) == shipped.DEFAULT.partition("-")[0]
+    assert name_of(default) == shipped.DEFAULT.partition("-")[0]
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])

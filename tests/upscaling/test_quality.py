@@ -9,7 +9,7 @@ import pytest
 
 from snellen.stills.evaluation import psnr_table
 from snellen.stills.protocol import planes
-from snellen.upscaling.methods import luma_on_cpu
+from snellen.upscaling.methods import method_of
 from snellen.upscaling.models import load
 
 # As measured after training, lab/cnn.md and lab/aplus2.md, less 0.01 dB: the training computed in
@@ -36,6 +36,6 @@ WANTED = {
 )
 def test_models_of_the_package(shared_data, name, scale, folder, number):
     model = load(f"{name}-x{scale}", scale)
-    table = psnr_table(planes(shared_data / folder), scale, partial(luma_on_cpu, model))
+    table = psnr_table(planes(shared_data / folder), scale, partial(method_of(model).on_cpu, model))
     assert len(table) == int(folder[3:])
     assert np.mean(list(table.values())) >= WANTED[name, scale][number]

@@ -12,13 +12,12 @@ from snellen.cli.options import in_options
 from snellen.cli.report import Report
 from snellen.cli.terminal import counted
 from snellen.errors import unexpected
+from snellen.upscaling.shipped import TITLES
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur import DeblurJob
     from snellen.jobs.dry import DryRun, Together
     from snellen.jobs.upscale import UpscaleJob
-
-_METHODS = {"aplus": "A+", "cnn": "compact network"}
 
 
 def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
@@ -65,7 +64,7 @@ def _lines(found: DryRun) -> list[str]:
         rows.append(("chain", " → ".join(film.chain)))
     if found.model:
         kind = "" if found.source_kind is None else f", for {found.source_kind}"
-        rows.append(("model", f"{Path(found.model).name} ({_METHODS[found.method]}){kind}"))
+        rows.append(("model", f"{Path(found.model).name} ({TITLES[found.method]}){kind}"))
     rows.append(("device", found.device))
     if film is not None:
         rows += _of_film(found)

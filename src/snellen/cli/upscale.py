@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from snellen.jobs.planning import Plan
     from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 
-_TITLES = {"aplus": "A+", "cnn": "compact network"}
-
 
 class _Method(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no parameters
     """A method, or a refusal that says where other models are given."""
@@ -155,7 +153,7 @@ def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:
 
 def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:
     """Return a sentence about a result, and the same as facts for JSON."""
-    how = f"{_TITLES[result.method]} ({Path(result.model).name})"
+    how = f"{shipped.TITLES[result.method]} ({Path(result.model).name})"
     if result.source_kind not in (None, "clean"):
         how += f" for {result.source_kind}"
     more = {name: getattr(result, name) for name in ("model", "method", "source_kind")}

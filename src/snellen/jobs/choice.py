@@ -13,7 +13,7 @@ from snellen.jobs.sequence import files_of
 from snellen.jobs.stills import samples_of
 from snellen.sources.kind import Kind, decide, traces_in
 from snellen.stills import still
-from snellen.upscaling import doubt, models, shipped
+from snellen.upscaling import doubt, methods, models, shipped
 
 if TYPE_CHECKING:
     from snellen.video.filtering.crop import Area
@@ -71,7 +71,7 @@ class Models:
             self._said = kind = self._kind or self._fitting(scale)
             name = shipped.choose(scale, self._method, kind.partition(":")[0])
         model = models.load(name, scale)
-        self._used[str(name)] = models.method_of(model)
+        self._used[str(name)] = methods.name_of(model) or ""
         return model
 
     @property

@@ -13,7 +13,7 @@ from snellen.cpu.pool import Pool
 from snellen.cpu.tasks import results
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.upscaling.chroma import Chroma
-from snellen.upscaling.methods import luma_on_cpu
+from snellen.upscaling.methods import method_of
 from snellen.upscaling.models import Model
 
 
@@ -32,7 +32,7 @@ class Backend:
 
     def __init__(self, model: Model, source: Format, target: Format):
         self._target = target
-        self._luma = luma_on_cpu(model, source, target)
+        self._luma = method_of(model).on_cpu(model, source, target)
         self._chroma = Chroma(source, target)
         self._pool = Pool(threads.available())
         blank = Format(8, 8, source.bits, source.subsampling)  # compiles

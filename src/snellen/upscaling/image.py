@@ -28,10 +28,10 @@ from snellen.upscaling import doubt
 from snellen.upscaling.any_scale import CHANNELS, enlarged_to
 from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
-from snellen.upscaling.methods import format_of, host_bytes, reach, tile
-from snellen.upscaling.models import SCALES, Model, load, scales_of
+from snellen.upscaling.methods import format_of, method_of
+from snellen.upscaling.models import Model, load, scales_of
 from snellen.upscaling.sample_values import Values, check, store, values_of
-from snellen.upscaling.shipped import Method, SourceKind
+from snellen.upscaling.shipped import SCALES, Method, SourceKind
 from snellen.upscaling.target import target
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
@@ -232,7 +232,9 @@ def _in_bands(
 
     height, width = axes.size
     s = model.scale
-    plan = list(bands(height, width, s, reach(model), tile(model, device), on_gpu=device != "cpu"))
+    method, on_gpu = method_of(model), device != "cpu"
+    tile = method.tile() if on_gpu else 1
+    plan = list(bands(height, width, s, method.reach(model), tile, on_gpu=on_gpu))
     if len(plan) == 1:
         return whole(array, axes)
     large, done = _large(axes, s), 0
@@ -328,7 +330,7 @@ def _on_cpu(array: Array, axes: Axes, model: Model, values: Values) -> Array:
         return upscaler.run(Frame(tuple(plain))).planes
 
     key = Upscaler, model.digest, format
-    with borrowed("cpu", key, make, host=host_bytes(model)) as upscaler:
+    with borrowed("cpu", key, make, host=method_of(model).host_bytes(model)) as upscaler:
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             if colour:
                 store(rgb(enlarged(ycc(picture))), bits, out[..., :3])

@@ -1,15 +1,20 @@
-"""What a method gives: luma of one format, enlarged on the CPU or on a GPU."""
+"""The methods, one entry each: their models, and how their packages enlarge luma of one format."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from snellen.aplus import model as aplus
+from snellen.cnn import model as cnn
 from snellen.cnn.definition import radius
 from snellen.cpu.pool import Pool
 from snellen.frames.frame import Format, Plane
-from snellen.upscaling.models import Model
+
+Model = aplus.Model | cnn.Model
 
 
 class LumaOnCpu(Protocol):
@@ -30,6 +35,99 @@ class LumaOnGpu(Protocol):
     def __call__(self, plane: Any, out: Any) -> None:
         """Fill `out` (s·H, s·W) from `plane` (H, W), CuPy arrays, on CuPy's current stream."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """All that enlarging needs of a method. Its package is imported where it first computes."""
+
+    model: type[Any]
+    """The class of its models."""
+    formats: Mapping[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Any]]
+    """What a file's header has as `format` → what makes the model."""
+    reach: Callable[[Any], int]
+    """Rows above and below that a result of a model depends on at most; chroma's are fewer."""
+    on_cpu: Callable[[Any, Format, Format], LumaOnCpu]
+    """Make what enlarges luma planes by a model, from one format to another one."""
+    on_gpu: Callable[[Any, Format, Format, int | None], LumaOnGpu]
+    """Likewise on the current GPU, where scratch that grows with the plane has so many bytes; None:
+    what the GPU has. DeviceError: the memory does not suffice, or the model is too large."""
+    tile: Callable[[], int] = lambda: 1
+    """Rows of tiles of a GPU, whose place in the picture decides how results are rounded."""
+    writes_once: bool = True
+    """Luma on a GPU is one kernel, which writes each sample once."""
+    host_bytes: Callable[[Any], int] = lambda _: 1 << 20
+    """Bytes that a model takes in main memory as the CPU wants it."""
+
+
+_FILTERS = 6
+"""Rows that A+ sees beside windows and patches: bicubic 2, differences 2, and some to spare."""
+
+
+def _aplus_on_cpu(model: aplus.Model, source: Format, target: Format) -> LumaOnCpu:
+    from snellen.aplus.cpu import Luma
+
+    return Luma(model, source, target)
+
+
+def _aplus_on_gpu(
+    model: aplus.Model, source: Format, target: Format, memory: int | None
+) -> LumaOnGpu:
+    from snellen.aplus.cuda.luma import Luma
+
+    return Luma(model, source, target, memory)
+
+
+def _aplus_tile() -> int:
+    from snellen.aplus.cuda.features import TILE
+
+    return TILE  # it subtracts a level of its own from each tile
+
+
+def _cnn_on_cpu(model: cnn.Model, source: Format, target: Format) -> LumaOnCpu:
+    from snellen.cnn.cpu import Luma
+
+    return Luma(model, source, target)
+
+
+def _cnn_on_gpu(model: cnn.Model, source: Format, target: Format, memory: int | None) -> LumaOnGpu:
+    from snellen.cnn.cuda.luma import Luma
+
+    return Luma(model, source, target, memory)
+
+
+METHODS: dict[str, Method] = {
+    "aplus": Method(
+        model=aplus.Model,
+        formats={aplus.FORMAT: aplus.parsed, aplus.FORMAT_2: aplus.parsed},
+        reach=lambda model: _FILTERS + 2 * (model.window // 2),  # and patches overlap
+        on_cpu=_aplus_on_cpu,
+        on_gpu=_aplus_on_gpu,
+        tile=_aplus_tile,
+        writes_once=False,
+        host_bytes=lambda model: 4 * model.projections.size,
+    ),
+    "cnn": Method(
+        model=cnn.Model,
+        formats={cnn.FORMAT: cnn.parsed},
+        reach=lambda model: radius(model.layers),
+        on_cpu=_cnn_on_cpu,
+        on_gpu=_cnn_on_gpu,
+    ),
+}
+"""By the names of their packages. What they are called and which models they have: shipped.py."""
+
+
+def name_of(model: object) -> str | None:
+    """Return the name of a model's method; None: it is no model."""
+    return next((name for name, one in METHODS.items() if isinstance(model, one.model)), None)
+
+
+def method_of(model: Model) -> Method:
+    """Return the method of a model."""
+    name = name_of(model)
+    assert name is not None
+    return METHODS[name]
 
 
 def format_of(size: tuple[int, int], colour: bool, bits: int, white: float | None = None) -> Format:
@@ -54,71 +152,3 @@ def format_of(size: tuple[int, int], colour: bool, bits: int, white: float | Non
     if white is None and bits:
         white = most
     return Format(width, height, 0, (0, 0), full_range=bits > 0, white=white)
-
-
-_FILTERS = 6
-"""Rows that A+ sees beside windows and patches: bicubic 2, differences 2, and some to spare."""
-
-
-def reach(model: Model) -> int:
-    """Return how many rows above and below a result depends on at most; chroma's are fewer."""
-    if isinstance(model, aplus.Model):
-        return _FILTERS + 2 * (model.window // 2)  # a window, and patches that overlap
-    return radius(model.layers)
-
-
-def tile(model: Model, device: str) -> int:
-    """Return the rows of tiles whose place in the picture decides how results are rounded."""
-    if device == "cpu" or not isinstance(model, aplus.Model):
-        return 1
-    from snellen.aplus.cuda.features import TILE
-
-    return TILE  # it subtracts a level of its own from each tile
-
-
-def luma_on_cpu(model: Model, source: Format, target: Format) -> LumaOnCpu:
-    """Return what enlarges luma planes of a format on the CPU."""
-    if isinstance(model, aplus.Model):
-        from snellen.aplus import cpu as of_aplus
-
-        return of_aplus.Luma(model, source, target)
-    from snellen.cnn import cpu as of_cnn
-
-    return of_cnn.Luma(model, source, target)
-
-
-def luma_on_gpu(
-    model: Model, source: Format, target: Format, memory: int | None = None
-) -> LumaOnGpu:
-    """Return what enlarges luma planes of a format on the current GPU.
-
-    Parameters
-    ----------
-    model : Model
-    source, target : Format
-        Of the frames to come and of the results.
-    memory : int, optional
-        Bytes for scratch that grows with the plane; None: what the GPU has.
-
-    Raises
-    ------
-    DeviceError
-        The memory does not suffice, or the model is too large for a GPU.
-    """
-    if isinstance(model, aplus.Model):
-        from snellen.aplus.cuda import luma as of_aplus
-
-        return of_aplus.Luma(model, source, target, memory)
-    from snellen.cnn.cuda import luma as of_cnn
-
-    return of_cnn.Luma(model, source, target, memory)
-
-
-def writes_once(model: Model) -> bool:
-    """Return whether luma on a GPU is one kernel, which writes each sample once."""
-    return not isinstance(model, aplus.Model)
-
-
-def host_bytes(model: Model) -> int:
-    """Return the bytes that a model takes in main memory as the CPU wants it."""
-    return 4 * model.projections.size if isinstance(model, aplus.Model) else 1 << 20

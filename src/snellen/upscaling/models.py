@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from snellen.addresses import without_secrets
-from snellen.aplus import model as aplus
-from snellen.cnn import model as cnn
 from snellen.errors import InputError, ModelError, quoted
 from snellen.files import tensors
 from snellen.files.opening import is_address
 from snellen.frames import values
 from snellen.upscaling import shipped
+from snellen.upscaling.methods import METHODS, name_of
+from snellen.upscaling.methods import Model as Model
+from snellen.upscaling.shipped import SCALES
 
-Model = aplus.Model | cnn.Model
-
-SCALES = (2, 3, 4)
 _OURS = "snellen-"
 """How the formats of models begin, later ones too."""
-FORMATS: dict[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Model]] = {
-    aplus.FORMAT: aplus.parsed,
-    aplus.FORMAT_2: aplus.parsed,
-    cnn.FORMAT: cnn.parsed,
-}
-"""What a file's header has as `format` → what makes the model."""
 
 
 def load(
@@ -74,15 +64,14 @@ def load(
         model = shipped.choose(scale, method, source_kind)
     else:
         shipped.exclude(method=method, source_kind=source_kind)
-    if not isinstance(model, Model):
-        model = named(model)
-    if model.scale != scale:
+    found = _loaded(model)
+    if found.scale != scale:
         raise ModelError(
-            f"the model enlarges ×{model.scale}; expected ×{scale}",
+            f"the model enlarges ×{found.scale}; expected ×{scale}",
             parameter="model",
-            advice=f"give `scale`={model.scale} or another model",
+            advice=f"give `scale`={found.scale} or another model",
         )
-    return model
+    return found
 
 
 def named(model: str | Path) -> Model:
@@ -94,12 +83,12 @@ def scales_of(model: str | Path | Model | None) -> tuple[int, ...]:
     """Return the magnifications of a model, of ours for None; ModelError: as `load`."""
     if model is None:
         return SCALES
-    return ((model if isinstance(model, Model) else named(model)).scale,)
+    return (_loaded(model).scale,)
 
 
-def method_of(model: Model) -> str:
-    """Return the method of a model: "aplus" or "cnn"."""
-    return "aplus" if isinstance(model, aplus.Model) else "cnn"
+def _loaded(model: str | Path | Model) -> Model:
+    """Return a model, read unless it is one already."""
+    return named(model) if name_of(model) is None else model  # type: ignore[arg-type,return-value]
 
 
 def digest(model: str | Path) -> str:
@@ -128,16 +117,17 @@ def read(path: Path) -> Model:
 def _read(path: Path, stamp: tuple[int, int]) -> Model:
     strings, arrays = tensors.read(path)
     format = strings.get("format", "")
-    parsed = FORMATS.get(format)
-    if parsed is None:
-        known, later = ", ".join(FORMATS), format.startswith(_OURS)
+    formats = {name: parsed for one in METHODS.values() for name, parsed in one.formats.items()}
+    if format not in formats:
+        known, later = ", ".join(formats), format.startswith(_OURS)
         what = "a model" if later else "a safetensors file but not a model"
         raise ModelError(
             f"{path} is {what}: its header has {_format(format)}; expected one of {known}",
             parameter="model",
             advice="a newer version of Snellen may read it" if later else None,
         )
-    return parsed(path, strings, arrays)
+    model: Model = formats[format](path, strings, arrays)
+    return model
 
 
 def _format(format: str) -> str:

@@ -5,36 +5,39 @@ What can be chosen is what lies here: a model that is added is offered by its na
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
 from snellen.errors import InputError, ModelError, quoted
 
+TITLES = {"aplus": "A+", "cnn": "compact network"}
+"""Of each package of a method, its name → what messages call it; methods.py: what it computes."""
+
 Method = Literal["auto", "aplus", "cnn-fast", "cnn-fine"]
-"""What `method` may be, for type checkers."""
+"""The values of `method`, for type checkers: of a package, one or several kinds of models."""
 SourceKind = Literal["auto", "clean", "film", "soft"]
-"""What `source_kind` may be: those of snellen.sources.kind.KINDS, which imports NumPy."""
+"""The values of `source_kind`: those of snellen.sources.kind.KINDS, which imports NumPy."""
 
 AUTO = "auto"
 METHODS: tuple[str, ...] = get_args(Method)[1:]
 SOURCES: tuple[str, ...] = get_args(SourceKind)[1:]
 SCALES = (2, 3, 4)
 DEFAULT = "cnn-fine"  # what `method`=auto means: docs/benchmarks/quality.md
-OF_2014 = "t91-x{}"  # A+ as it was published: A+ for clean sources where there is no other model
+OF_2014 = "t91-x{}"  # A+ as it was published, which is CLASSIC where there is no other model
+CLASSIC = ("aplus", "clean")
 
 WORDS = {"method": METHODS, "source_kind": SOURCES}
 OWN = "a model of your own is a file, as snellen train makes it: name that as `model`"
 
-_NAME = re.compile(rf"({'|'.join(METHODS)})-({'|'.join(SOURCES)})-x([234])")
-_FOLDERS = tuple(Path(__file__).parents[1] / method / "models" for method in ("aplus", "cnn"))
+_ROOT = Path(__file__).parents[1]
 
 
 @cache
 def files() -> dict[str, Path]:
     """Return the model files: name → path."""
-    paths = [path for folder in _FOLDERS for path in sorted(folder.glob("*.safetensors"))]
+    paths = [path for name in TITLES
+             for path in sorted((_ROOT / name / "models").glob("*.safetensors"))]  # fmt: skip
     return {path.stem: path for path in paths}
 
 
@@ -48,7 +51,7 @@ def offered(scale: int) -> dict[tuple[str, str], str]:
     for method in METHODS:
         for source in SOURCES:
             name = f"{method}-{source}-x{scale}"
-            if name not in names and (method, source) == ("aplus", "clean"):
+            if name not in names and (method, source) == CLASSIC:
                 name = OF_2014.format(scale)
             if name in names:
                 found[method, source] = name

@@ -16,7 +16,7 @@ from snellen.gpu import device as devices
 from snellen.gpu.memory import lasting, scratch
 from snellen.upscaling.cuda.planes import Planes
 from snellen.upscaling.cuda.samples import LARGEST, Check, Samples
-from snellen.upscaling.methods import format_of, writes_once
+from snellen.upscaling.methods import format_of, method_of
 from snellen.upscaling.models import Model
 
 Arrays = tuple[Any, ...]
@@ -100,6 +100,7 @@ class Pictures:
             self._done = cupy.cuda.Event(disable_timing=True)
             self._done.record()
         if slots:
+            once = method_of(model).writes_once and not (self._samples or self._check)
             self._engine = Engine(
                 device,
                 inputs=[self._kinds[0]],
@@ -107,7 +108,7 @@ class Pictures:
                 work=self._work,
                 slots=slots,
                 # Of several pictures one comes back while the next is computed.
-                direct=slots == 1 and not (self._samples or self._check) and writes_once(model),
+                direct=slots == 1 and once,
             )
 
     def __call__(self, picture: Any, out: Any) -> None:

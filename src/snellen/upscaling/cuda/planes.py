@@ -6,7 +6,7 @@ from typing import Any
 
 from snellen.frames.frame import Format
 from snellen.upscaling.chroma import Chroma
-from snellen.upscaling.methods import luma_on_gpu
+from snellen.upscaling.methods import method_of
 from snellen.upscaling.models import Model
 
 
@@ -19,7 +19,7 @@ class Planes:
     source, target : Format
         Formats of the frames and of the results.
     memory : int, optional
-        Bytes for luma's scratch: see `luma_on_gpu`.
+        Bytes for luma's scratch: see `Method.on_gpu`.
 
     Raises
     ------
@@ -29,7 +29,7 @@ class Planes:
 
     def __init__(self, model: Model, source: Format, target: Format, memory: int | None = None):
         self.target = target
-        self.luma = luma_on_gpu(model, source, target, memory)
+        self.luma = method_of(model).on_gpu(model, source, target, memory)
         self.chroma = Chroma(source, target)
 
     def __call__(self, planes: tuple[Any, ...], out: tuple[Any, ...]) -> None:
