@@ -19,10 +19,10 @@ from snellen.jobs import (
     UpscaleJob,
     cluster_task,
     run_several,
-    stragglers,
     write_plan,
 )
 from snellen.jobs import cluster as cluster_module
+from snellen.jobs import tickets as tickets_module
 from snellen.jobs.cluster import Cluster
 from snellen.jobs.events import Silent
 from snellen.jobs.job_ticket import FileTicket
@@ -126,14 +126,14 @@ def test_what_hangs_is_begun_once_more_where_a_node_has_room(install, tmp_path, 
     monkeypatch.setattr(cluster_module, "now", lambda: clock[0])
     meter = Meter(None, lambda progress: counts.append(progress.frames))
     with Cluster("local", "cpu", 1, heard, meter) as cluster:
-        for _ in range(stragglers.KNOWN):
+        for _ in range(tickets_module.KNOWN):
             cluster._times.add(1.0)
         for one in tickets(tmp_path, "", ""):
             cluster.submit(one)
         first = list(cluster._works)
 
         def wait(references, num_returns, timeout):
-            clock[0] += stragglers.LEAST  # the first one hangs
+            clock[0] += tickets_module.LEAST  # the first one hangs
             return [one for one in references if one is not first[0]][:1], []
 
         ray.wait = wait
@@ -149,14 +149,14 @@ def test_a_first_try_takes_room_until_it_ends(install, tmp_path, monkeypatch):
     ray, clock = install({"CPU": 2.0}), [0.0]
     monkeypatch.setattr(cluster_module, "now", lambda: clock[0])
     with Cluster("local", "cpu", 1, Silent()) as cluster:
-        for _ in range(stragglers.KNOWN):
+        for _ in range(tickets_module.KNOWN):
             cluster._times.add(1.0)
         for one in tickets(tmp_path, "", ""):
             cluster.submit(one)
         first, second = cluster._works
         cluster._note_beginnings()
         cluster._lose(cluster._works[first])
-        clock[0] = stragglers.LEAST
+        clock[0] = tickets_module.LEAST
         ray.wait = lambda references, num_returns, timeout: ([], references)
         cluster._note_beginnings()
         cluster._submit_again()
@@ -171,7 +171,7 @@ def test_a_first_try_takes_room_until_it_ends(install, tmp_path, monkeypatch):
 def test_some_tickets_are_never_begun_twice(install, tmp_path):
     install({"CPU": 2.0})
     with Cluster("local", "cpu", 1, Silent()) as cluster:
-        for _ in range(stragglers.KNOWN):
+        for _ in range(tickets_module.KNOWN):
             cluster._times.add(1.0)
         for is_shipped in (False, True):
             job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")

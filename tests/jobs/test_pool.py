@@ -18,7 +18,7 @@ import pytest
 
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.jobs import pool as pool_module
-from snellen.jobs import stragglers
+from snellen.jobs import tickets as tickets_module
 from snellen.jobs.events import Silent
 from snellen.jobs.pool import TRIES, Pool
 from snellen.jobs.tickets import Done
@@ -256,7 +256,7 @@ def clock(monkeypatch):
 
 def with_a_slow_one(tmp_path, clock, plan, workers=2):
     """Run a ticket of a plan beside quick ones; return its result and what was said and counted."""
-    heard, counts, quick = Heard(), [], stragglers.KNOWN
+    heard, counts, quick = Heard(), [], tickets_module.KNOWN
     meter = Meter(None, lambda progress: counts.append(progress.frames))
     (tmp_path / "0").write_text(plan)
     with Pool(["cpu"] * workers, 1, heard, meter) as pool:
@@ -267,7 +267,7 @@ def with_a_slow_one(tmp_path, clock, plan, workers=2):
         assert sorted(pool.wait().key for _ in range(quick)) == list(range(1, quick + 1))
         while (tmp_path / "0").read_text() == plan:
             time.sleep(0.01)  # it has begun
-        clock[0] += stragglers.LEAST - 1
+        clock[0] += tickets_module.LEAST - 1
         assert pool._slow()[1] == 1  # seconds
         clock[0] += 2
         found = pool.wait()
@@ -301,7 +301,7 @@ def test_the_first_try_counts_where_the_second_fails(tmp_path, clock):
 def test_what_still_says_something_is_not_begun_on_the_same_device(clock, device, seconds):
     """It would only be slowed down; another GPU may be faster."""
     with Pool(["cpu", device], 1, Silent()) as pool:
-        for _ in range(stragglers.KNOWN):
+        for _ in range(tickets_module.KNOWN):
             pool._times.add(1.0)
         pool._running[0] = pool_module._Work(Doing(0, None))
         process = Mock(device="cpu", heard=28.0)
@@ -311,7 +311,7 @@ def test_what_still_says_something_is_not_begun_on_the_same_device(clock, device
 
 
 def test_what_takes_much_longer():
-    times = stragglers.Times()
+    times = tickets_module.Times()
     for seconds in (60.0, 50.0, 70.0, 60.0):
         times.add(seconds)
     assert times.limit == inf  # too few
@@ -319,9 +319,9 @@ def test_what_takes_much_longer():
     assert times.limit == 180  # three times the median
     times.add(200.0)
     assert times.limit == 400  # twice what nine of ten take: files of any size
-    for _ in range(stragglers._KEPT):
+    for _ in range(tickets_module._KEPT):
         times.add(1.0)
-    assert times.limit == stragglers.LEAST
+    assert times.limit == tickets_module.LEAST
 
 
 def test_a_worker_imports_what_its_tickets_need(tmp_path):

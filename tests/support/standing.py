@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, run, stragglers, tickets
+from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, run, tickets
 from snellen.jobs.tickets import SegmentTicket
 from snellen.video.segments import encode
 
@@ -44,7 +44,7 @@ class Notices(Silent):
 
 
 def main(address, source, target):
-    stragglers.LEAST, stragglers.KNOWN = 1.0, 2
+    tickets.LEAST, tickets.KNOWN = 1.0, 2
     tickets.SegmentTicket = Standing
     kept, keep = [], encode.keep_segment
     encode.keep_segment = lambda task, *parts: (kept.append(task.number), keep(task, *parts))

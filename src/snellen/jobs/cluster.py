@@ -18,7 +18,7 @@ from snellen.files.waiting import waiting
 from snellen.jobs.cluster_connection import connect, library
 from snellen.jobs.cluster_task import Answer, Order, run_ticket
 from snellen.jobs.events import Events, notify
-from snellen.jobs.stragglers import Times
+from snellen.jobs.tickets import Times
 
 if TYPE_CHECKING:
     from snellen.jobs.tickets import Done, Ticket

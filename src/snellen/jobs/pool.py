@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.files import atomic
 from snellen.jobs.events import Events, notify
-from snellen.jobs.stragglers import LEAST, Times
+from snellen.jobs.tickets import LEAST, Times
 from snellen.jobs.worker_process import PATIENCE, WorkerProcess
 from snellen.video.messages import counted
 from snellen.video.progress import Meter

@@ -7,11 +7,13 @@ as soon as it has imported what its first ticket needs, so this module imports l
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from snellen.cpu import threads
@@ -31,6 +33,18 @@ if TYPE_CHECKING:
     from snellen.video.step import Step
 
     Making = Callable[[Any, str], Step | LateStep]
+
+
+_TIMES = 3
+"""A straggler has taken so many times the median …"""
+_MOST = 2
+"""… and so many times what nine of ten take, as tickets may be of any size …"""
+LEAST = 30.0
+"""… and so many seconds: a worker may compile code at its first ticket."""
+KNOWN = 5
+"""So many tickets are finished before others can be told to be slow."""
+_KEPT = 1000
+"""Of so many tickets, the last ones, times are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +236,25 @@ class Worker:
         made, self._made, self._film = self._made, [], None
         for step in reversed(made):
             step.close()
+
+
+class Times:
+    """The seconds that tickets have taken, by which stragglers are known."""
+
+    def __init__(self) -> None:
+        self._seconds: deque[float] = deque(maxlen=_KEPT)
+
+    def add(self, seconds: float) -> None:
+        """Note a ticket that is finished."""
+        self._seconds.append(seconds)
+
+    @property
+    def limit(self) -> float:
+        """The seconds from which on a ticket is a straggler; infinite: too few are finished."""
+        if len(self._seconds) < KNOWN:
+            return inf
+        from statistics import median  # here, as workers start without it
+
+        ordered = sorted(self._seconds)
+        tenth = ordered[ceil(0.9 * len(ordered)) - 1]
+        return max(_TIMES * median(ordered), _MOST * tenth, LEAST)
