@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.mia import progress
-from snellen.mia.checks import one_by_one
+from snellen.mia.backend import one_by_one
 from snellen.mia.progress import iterated
 
 

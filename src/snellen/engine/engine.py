@@ -45,8 +45,8 @@ What keeps memory alive
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -93,7 +93,7 @@ class Pending:
             CUDA failed.
         """
         if not self._on_device:
-            with devices.using(self._device), devices.reporting():
+            with devices.on(self._device):
                 self.ready.synchronize()
             self._flight.release()
         return self._outputs
@@ -162,7 +162,7 @@ class Engine:
         self._ordinal = devices.ordinal(device)
         self._closed, self._home = False, Home("this engine")
         self._free: SimpleQueue[Slot | None] = SimpleQueue()
-        with self._on_gpu():
+        with devices.on(self.device):
             self._shared = streams is not None
             self.streams = streams or Streams.unused(self._ordinal)
             try:
@@ -214,7 +214,7 @@ class Engine:
         """
         self._home.check()
         inputs = tuple(inputs)
-        with self._on_gpu():
+        with devices.on(self.device):
             slot = self._take()
             try:
                 slot.vacate()
@@ -244,7 +244,7 @@ class Engine:
             return
         with self.streams.lock:
             again, self._closed = self._closed, True
-        with self._on_gpu():
+        with devices.on(self.device):
             self.streams.settle()
             with suppress(Empty):
                 while True:
@@ -323,11 +323,6 @@ class Engine:
             self._free.put(None)  # for the next who waits
             raise _closed()
         return slot
-
-    @contextmanager
-    def _on_gpu(self) -> Iterator[None]:
-        with devices.using(self.device), devices.reporting():
-            yield
 
 
 @cache

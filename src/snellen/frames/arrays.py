@@ -128,7 +128,7 @@ def working(image: Any, device: str) -> Iterator[None]:
     if device == "cpu":
         yield
         return
-    with devices.using(device), devices.reporting(), _stream(image, devices.ordinal(device)):
+    with devices.on(device), _stream(image, devices.ordinal(device)):
         yield
 
 

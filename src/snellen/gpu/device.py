@@ -265,6 +265,13 @@ def reporting() -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def on(device: str) -> Iterator[None]:
+    """Make a GPU the current one of this thread, and raise errors of CUDA as DeviceError."""
+    with using(device), reporting():
+        yield
+
+
 def name(device: str) -> str:
     """Return the name of a device's model, as "NVIDIA H200"; "cpu" for the CPU."""
     if device == "cpu":

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
-from snellen.mia.checks import Check, Float64, Later
+import numpy as np
+import numpy.typing as npt
+
 from snellen.mia.definition import SIDES, Definition
+
+T = TypeVar("T")
+Float64 = npt.NDArray[np.float64]
+
+Later = Callable[[], T]
+"""A function that waits for a result and returns it: a GPU has not done it yet when asked for."""
+
+Check = Callable[[bool], tuple[Later[Float64], Later[float]]]
+"""check(fit) begins a check, with the data fidelity where it is asked for; it returns functions
+that wait for the fit of each picture (else it says nothing) and for the greatest change."""
 
 
 class Backend(Protocol):
@@ -105,3 +118,19 @@ def frames_on_device(
     from snellen.mia.cuda import frames
 
     return frames.Frames(*how, count, batch, kind)
+
+
+def one_by_one(backend: Backend) -> Check:
+    """Return the check that begins with the present estimates and calls the backend each time."""
+    before = backend.estimate.copy()
+
+    def check(fit: bool) -> tuple[Later[Float64], Later[float]]:
+        change = backend.change(before)
+        return backend.measure() if fit else no_fit, change
+
+    return check
+
+
+def no_fit() -> Float64:
+    """Stand for a fit that was not asked for."""
+    return np.zeros(0)

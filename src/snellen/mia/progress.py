@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.mia.backend import Backend
-from snellen.mia.checks import Float64, Later, no_fit
+from snellen.mia.backend import Backend, Float64, Later, no_fit
 from snellen.mia.result import Step
 
 Callback = Callable[[int, Any, Any], object]

@@ -186,7 +186,7 @@ class RegionStep:
         import cupy
 
         number = devices.ordinal(self.device)
-        with devices.using(self.device), devices.reporting(), _stream(number) as stream:
+        with devices.on(self.device), _stream(number) as stream:
             self._settle()
             if frame.ready is not None:
                 stream.wait_event(frame.ready)
@@ -204,7 +204,7 @@ class RegionStep:
     def _settle(self) -> None:
         """Wait until the GPU has read the last frame that `_through_gpu` got, and drop it."""
         if self._last is not None:
-            with devices.using(self.device), devices.reporting():
+            with devices.on(self.device):
                 self._last[1].synchronize()
             self._last = None
 

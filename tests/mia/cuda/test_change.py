@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from contextlib import nullcontext
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from snellen.mia.cuda import change, fused
+from snellen.mia.cuda import change, check, fused
 from snellen.mia.cuda.change import Change, greatest
 from snellen.mia.definition import Definition
 from support import emulated
@@ -53,11 +52,10 @@ def test_pictures_one_after_another_and_apart(kernels, monkeypatch, random, case
 
 def test_the_fused_backend_takes_the_kernel(kernels, monkeypatch, random):
     """CuPy compiles nothing for it: the module that stands for it has no function that does."""
-    nothing = SimpleNamespace(using=lambda device: nullcontext(), reporting=nullcontext)
-    monkeypatch.setattr(fused, "devices", nothing)
+    monkeypatch.setattr(check.devices, "on", nullcontext)
     backend = fused.Backend.__new__(fused.Backend)
-    backend._device, backend._change = "cuda:0", Change("float32")
-    monkeypatch.setattr(fused, "fetched", lambda there: there.get)
+    backend._device, backend._dtype, backend._change = "cuda:0", "float32", Change("float32")
+    monkeypatch.setattr(check, "fetched", lambda there: there.get)
     backend._f = random.random((2, 2, 32, 64), np.float32).view(emulated.Array)
     before = random.random((2, 32, 64), np.float32).view(emulated.Array)
     expected = wanted(backend.estimate, before)

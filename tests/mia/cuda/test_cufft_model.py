@@ -6,13 +6,13 @@ Parts that may run side by side run in either order: nothing may depend on it.
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
-from snellen.mia.cuda import cufft
+from snellen.mia.cuda import check, cufft
 from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 from support.mia import drawn, reference
 from support.mia.cases import OPTIONS
@@ -147,13 +147,8 @@ def backend(request, monkeypatch):
     monkeypatch.setattr(cufft, "lasting", nullcontext)
     monkeypatch.setattr(cufft, "capture", lambda work: work)
     monkeypatch.setattr(cufft, "synchronize", lambda: None)
-    monkeypatch.setattr(cufft, "fetched", lambda there: there.get)
-
-    @contextmanager
-    def on_gpu(self):
-        yield
-
-    monkeypatch.setattr(cufft.Backend, "_on_gpu", on_gpu)
+    monkeypatch.setattr(check, "fetched", lambda there: there.get)
+    monkeypatch.setattr(cufft.devices, "on", nullcontext)
     if request.param == "one after another":
         monkeypatch.setattr(cufft, "BESIDE", 0)
     if request.param == "the other way round":

@@ -44,7 +44,7 @@ class Backend:
     def __init__(self, planes: Planes, device: str, *, on_device: bool = False) -> None:
         self._device, self._on_device = device, on_device
         source, target = planes.source, planes.target
-        with devices.using(device), devices.reporting():
+        with devices.on(device):
             with lasting():
                 self._work = Work(planes)
             self._engine = Engine(
@@ -66,7 +66,7 @@ class Backend:
 
     def clipped(self) -> int:
         """Return how many pixels had colours that were clipped, so far."""
-        with devices.using(self._device), devices.reporting():
+        with devices.on(self._device):
             self._engine.streams.compute.synchronize()
             return int(self._work.clipped.get()[0])
 

@@ -89,7 +89,7 @@ class Backend:
 
         self.device = device
         self.dtype = dtype = dtype or chosen(format.height, format.width)
-        with self.on_gpu(), lasting():
+        with devices.on(self.device), lasting():
             self._beside = cupy.cuda.Stream(non_blocking=True)
             self.samples = cupy.zeros((2, format.height, format.width), samples(format, dtype))
             self._out = cupy.zeros(4, cupy.float64)  # MAD, HI, LO; whether areas are flat
@@ -97,7 +97,7 @@ class Backend:
             self._combine = Combine(definition, format, peak, dtype)
             self._detection = Detection(definition, format, peak, dtype, self._combine)
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
-        with self.on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
+        with devices.on(self.device), cupy.cuda.Stream(non_blocking=True) as own:
             self._pair_and_finish()  # a capture cannot load kernels
             make = capture if graphs else _unchanged
             self.run_reference = make(self._set_reference)
@@ -119,7 +119,7 @@ class Backend:
         reference : (H, W) array
             NumPy, or CuPy on this GPU. Work is ordered on CuPy's current stream.
         """
-        with self.on_gpu(), self.in_order():
+        with devices.on(self.device), self.in_order():
             stage(reference, None, self.samples)
             self.run_reference()
 
@@ -142,7 +142,7 @@ class Backend:
         planes = (distorted,) if reference is None else (reference, distorted)
         if in_flight and all(isinstance(plane, np.ndarray) for plane in planes):
             return self._submit_from_host(planes, maps)
-        with self.on_gpu(), self.in_order():
+        with devices.on(self.device), self.in_order():
             stage(reference, distorted, self.samples)
             (self.run_comparison if reference is None else self.run_pair)()
             return self.fetch(maps, to_host or isinstance(distorted, np.ndarray))
@@ -162,7 +162,7 @@ class Backend:
 
         def result() -> tuple[Score, bool]:
             if not found:
-                with self.on_gpu():
+                with devices.on(self.device):
                     numbers.arrived.synchronize()
                     mad, hi, lo, flat = numbers.array.tolist()
                     numbers.awaited = False
@@ -177,16 +177,10 @@ class Backend:
         for engine in reversed(self._engines.values()):  # the first one's streams are shared
             engine.close()
         self._engines.clear()
-        with self.on_gpu():
+        with devices.on(self.device):
             synchronize()
             del self.run_reference, self.run_comparison, self.run_pair, self.finish, self.samples
             del self._detection, self.appearance, self._combine, self._out
-
-    @contextmanager
-    def on_gpu(self) -> Iterator[None]:
-        """Make the GPU current, and raise errors of CUDA as DeviceError."""
-        with devices.using(self.device), devices.reporting():
-            yield
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
@@ -201,7 +195,7 @@ class Backend:
     @property
     def reference(self) -> Any:
         """The samples of the reference that is set, copied on CuPy's current stream."""
-        with self.on_gpu(), self.in_order():
+        with devices.on(self.device), self.in_order():
             return self.samples[REFERENCE].copy()
 
     def _submit_from_host(self, planes: tuple[Any, ...], maps: bool) -> PendingScore:
@@ -209,7 +203,7 @@ class Backend:
 
         Planes: the distorted one, after the reference where that is not the one that is set.
         """
-        with self.on_gpu():
+        with devices.on(self.device):
             engine = self._engines.get((len(planes) == 2, maps)) or self._made(len(planes), maps)
             with engine.streams.lock:
                 compute = engine.streams.compute

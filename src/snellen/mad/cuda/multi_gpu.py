@@ -8,8 +8,8 @@ up while the reference's half is computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -42,7 +42,7 @@ class MultiGpuBackend:
     definition : Definition
     format : Format
     peak : float
-    devices : tuple of str
+    names : tuple of str
         "cuda:N", two or more; planes of CuPy's lie on the first.
     dtype : str, optional
         "float32" or "float64"; see `precision`.
@@ -53,33 +53,33 @@ class MultiGpuBackend:
         definition: Definition,
         format: Format,
         peak: float,
-        devices: tuple[str, ...],
+        names: tuple[str, ...],
         dtype: str | None = None,
     ):
         import cupy
 
         self.dtype = dtype = dtype or chosen(format.height, format.width)
-        self.slots = min(SLOTS * len(devices), MOST)
-        first, *others = shares(len(devices))
+        self.slots = min(SLOTS * len(names), MOST)
+        first, *others = shares(len(names))
         self._lead = Backend(
-            definition, format, peak, devices[0], dtype, bands=first, guests=len(others)
+            definition, format, peak, names[0], dtype, bands=first, guests=len(others)
         )
         self._helpers = [
             Helper(definition, format, peak, device, dtype, bands, self._lead.samples, guest)
             for device, bands, guest in zip(
-                devices[1:], others, self._lead.appearance.differences[len(first) :], strict=False
+                names[1:], others, self._lead.appearance.differences[len(first) :], strict=False
             )  # more devices than bands: left out
         ]
         for helper in self._helpers:
-            _enable_peer_access(devices[0], helper.device)
-        with self._lead.on_gpu():
+            _enable_peer_access(names[0], helper.device)
+        with devices.on(self._lead.device):
             self._upload = Upload(self._lead.samples)
             # Planes have come from an array of the first GPU; a comparison has read both planes.
             self._ready, self._compared = (cupy.cuda.Event(disable_timing=True) for _ in "ab")
 
     def set_reference(self, reference: Any) -> None:
         """Compute the reference's half and keep it until the next reference."""
-        with self._lead.on_gpu(), self._lead.in_order():
+        with devices.on(self._lead.device), self._lead.in_order():
             events = self._stage(reference, None)
             for helper in self._helpers:
                 helper.set_reference(events)
@@ -100,7 +100,7 @@ class MultiGpuBackend:
         if host and isinstance(reference, np.ndarray):
             self.set_reference(reference)
             reference = None
-        with self._lead.on_gpu(), self._lead.in_order():
+        with devices.on(self._lead.device), self._lead.in_order():
             stream = cupy.cuda.get_current_stream()
             events = self._stage(reference, distorted)
             if reference is None:
@@ -190,7 +190,7 @@ class Helper:
 
         self.device = device
         twice = fits_twice(bands, format.height, format.width, dtype)
-        with self._on_gpu():
+        with devices.on(self.device):
             self._stream = cupy.cuda.Stream(non_blocking=True)
             self._beside = cupy.cuda.Stream(non_blocking=True) if twice else self._stream
             self._given, self._responded = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
@@ -233,7 +233,7 @@ class Helper:
 
     def close(self) -> None:
         """Release the memory."""
-        with self._on_gpu():
+        with devices.on(self.device):
             for stream in (self._stream, self._beside):
                 stream.synchronize()
             del self._works, self._fetch, self._send, self._samples, self._combine
@@ -258,11 +258,6 @@ class Helper:
         if self._other:
             self._appearance.settle(self._responses)
         self._combine.appearance(self._appearance.differences)
-
-    @contextmanager
-    def _on_gpu(self) -> Iterator[None]:
-        with devices.using(self.device), devices.reporting():
-            yield
 
 
 def shares(count: int) -> list[range]:

@@ -79,7 +79,7 @@ class Pictures:
 
         self._device = device
         self._luma = Luma(dtype, 3 if len(shape) == 3 else 1, peak)
-        with devices.using(device), devices.reporting():
+        with devices.on(device):
             self.stream = cupy.cuda.Stream(non_blocking=True)
             with lasting():
                 self._odd = cupy.zeros((1,), np.int32)
@@ -113,7 +113,7 @@ class Pictures:
 
     def close(self) -> None:
         """Wait for what is queued, and drop all buffers."""
-        with devices.using(self._device), devices.reporting():
+        with devices.on(self._device):
             with suppress(Exception):  # CUDA has failed
                 self.stream.synchronize()
             self._engine.close()

@@ -9,7 +9,7 @@ import numpy as np
 
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.profile import stage
-from snellen.mia.checks import Float64
+from snellen.mia.backend import Float64
 
 THREADS = 256
 BLOCKS = 512  # blocks that share the sums of one picture, at most

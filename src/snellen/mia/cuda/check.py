@@ -4,34 +4,98 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
+import numpy.typing as npt
+
+from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import record
 from snellen.gpu.memory import lasting, pinned
 from snellen.gpu.reserved import Reserved
-from snellen.mia.checks import Array, Later
+from snellen.mia import backend
+from snellen.mia.backend import Float64, Later
+from snellen.mia.cuda.change import greatest
+
+T = TypeVar("T")
+Array = npt.NDArray[Any]
 
 FEW = 1 << 20
 """Samples on their periods of a batch up to which launches take longer than the kernels, about. A
 graph keeps the memory of its temporary arrays, so larger batches have none."""
 
 
-class Checked(Protocol):
-    """A backend, always the same one."""
+class Checked(backend.Backend):
+    """The part of a backend on a GPU that says how its pictures change, and what they explain.
 
-    @property
-    def estimate(self) -> Any:
-        """The estimates (B, H, W)."""
-        ...
+    Parameters
+    ----------
+    device : str
+        "cuda:N".
+    dtype : str
+        "float32" or "float64", of the estimates.
+    frames : int
+        M frames of each picture.
+    """
+
+    def __init__(self, device: str, dtype: str, frames: int):
+        self._device, self._dtype, self._frames = device, dtype, frames
+        self._check = Check(device)
 
     def change_on_gpu(self, before: Any) -> Any:
-        """Queue the comparison with `before`, which becomes a copy; return a CuPy array."""
-        ...
+        """Queue the comparison with `before`, which becomes a copy; return its sums by picture."""
+        raise NotImplementedError
 
     def fit_on_gpu(self) -> Any:
-        """Queue the data fidelity; return a CuPy array."""
-        ...
+        """Queue the data fidelity; return a CuPy array for `_fitted`."""
+        raise NotImplementedError
+
+    def fit(self) -> Float64:
+        """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
+        return self.measure()()
+
+    def measure(self) -> Later[Float64]:
+        """Begin the same; return a function that waits for it."""
+        with devices.on(self._device):
+            return self._later(fetched(self.fit_on_gpu()), self._fitted)
+
+    def change(self, before: Any) -> Later[float]:
+        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
+        with devices.on(self._device):
+            return self._later(fetched(self.change_on_gpu(before)), self._greatest)
+
+    def checks(self) -> backend.Check:
+        """Return the check of the progress: of few samples as a graph."""
+        if not few(self.estimate, self._frames):
+            return backend.one_by_one(self)
+        check = self._check
+        with devices.on(self._device):
+            check.begin(self)
+
+        def both(fit: bool) -> tuple[Later[Float64], Later[float]]:
+            with devices.on(self._device):
+                if not fit:
+                    return backend.no_fit, self._later(check.change(self), self._greatest)
+                change, found = check(self)
+            return self._later(found, self._fitted), self._later(change, self._greatest)
+
+        return both
+
+    def _fitted(self, found: Float64) -> Float64:
+        """Return the data fidelity (B,) from what `fit_on_gpu` has returned."""
+        raise NotImplementedError
+
+    def _greatest(self, sums: Float64) -> float:
+        return greatest(sums, self._dtype)
+
+    def _later(self, found: Later[Float64], made: Callable[[Float64], T]) -> Later[T]:
+        """Return a function that waits for numbers, and returns what is made of them."""
+
+        def result() -> T:
+            with devices.on(self._device):
+                return made(found())
+
+        return result
 
 
 class Check:

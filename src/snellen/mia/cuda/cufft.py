@@ -5,25 +5,20 @@ Symbols as in docs/mia.md: f the estimate, h its PSFs, g = h ⊛ f, and F, H …
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from snellen.fft.plan import Plan
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import Work, capture, synchronize
 from snellen.gpu.memory import lasting
-from snellen.mia import checks
-from snellen.mia.checks import Float64, Later
+from snellen.mia.backend import Float64
 from snellen.mia.cuda.buffers import Buffers
-from snellen.mia.cuda.change import greatest
-from snellen.mia.cuda.check import Check, fetched, few
+from snellen.mia.cuda.check import Checked
 from snellen.mia.cuda.pointwise import Pointwise, blocks
 from snellen.mia.definition import Definition
 
@@ -35,7 +30,7 @@ and further plans would take further memory."""
 SECOND = 1  # of the plans: those of the second stream, where there are such
 
 
-class Backend:
+class Backend(Checked):
     """MIA of a batch of pictures on one period of any size, with the contract of `cpu.Backend`.
 
     F and H are those of f and h wherever an iteration begins: it ends with their transforms. So a
@@ -77,12 +72,11 @@ class Backend:
     ):
         import cupy
 
-        self._device = device
-        self._dtype = dtype or "float32"
+        super().__init__(device, dtype or "float32", frames)
         self._poisson, self._blind = definition.noise == "poisson", definition.blind
         self._batch = batch
         self._all_observed = True  # whether all samples of y were; it matters with Gaussian noise
-        with self._on_gpu(), lasting():
+        with devices.on(self._device), lasting():
             at = Buffers(definition, period, frames, batch, self._dtype, blocks(prod(period)))
             self._at, self._do = at, Pointwise(definition, at)
             is_beside = prod(period) <= BESIDE and at.aligned is None
@@ -92,9 +86,8 @@ class Backend:
                 for _ in range(1 + is_beside)
             ]
             self._beside = cupy.cuda.Stream(non_blocking=True) if is_beside else None
-        self._check = Check(device)
         repeats = max(1, min(REPEATS, NODES // (12 * batch * frames + 8)))
-        with self._on_gpu(), cupy.cuda.Stream(non_blocking=True) as own:
+        with devices.on(self._device), cupy.cuda.Stream(non_blocking=True) as own:
             kinds = (True,) if self._poisson else (False, True)
             for kind in kinds:
                 self._step(kind)  # loads the kernels, which a capture cannot
@@ -120,7 +113,7 @@ class Backend:
             The first PSFs, not negative, with their middle at (0, 0). Zeros stay zeros.
         """
         at = self._at
-        with self._on_gpu():
+        with devices.on(self._device):
             at.y[...], at.f[...] = y, f
             self._do.start_psf(h)
             self._spectra()
@@ -130,7 +123,7 @@ class Backend:
 
     def iterate(self, count: int) -> None:
         """Queue `count` iterations of all pictures on CuPy's current stream."""
-        with self._on_gpu():
+        with devices.on(self._device):
             for repeats, steps in sorted(self._steps[self._all_observed].items(), reverse=True):
                 for _ in range(count // repeats):
                     steps()
@@ -146,39 +139,8 @@ class Backend:
         """Their PSFs h (B, M, H, W), each of sum 1, until the next call."""
         return self._at.h
 
-    def fit(self) -> npt.NDArray[np.float64]:
-        """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
-        return self.measure()()
-
-    def measure(self) -> Later[npt.NDArray[np.float64]]:
-        """Begin the same; return a function that waits for it."""
-        with self._on_gpu():
-            return self._fit(fetched(self.fit_on_gpu()))
-
-    def change(self, before: Any) -> Later[float]:
-        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
-        with self._on_gpu():
-            return self._greatest(fetched(self.change_on_gpu(before)))
-
-    def checks(self) -> checks.Check:
-        """Return the check of the progress: of few samples as a graph."""
-        if not few(self.estimate, self._at.y.shape[1]):
-            return checks.one_by_one(self)
-        check = self._check
-        with self._on_gpu():
-            check.begin(self)
-
-        def both(fit: bool) -> tuple[Later[Float64], Later[float]]:
-            with self._on_gpu():
-                if not fit:
-                    return checks.no_fit, self._greatest(check.change(self))
-                change, found = check(self)
-            return self._fit(found), self._greatest(change)
-
-        return both
-
     def change_on_gpu(self, before: Any) -> Any:
-        """Queue what `change` does; return the sums."""
+        """Queue what `change` does; see `Checked`."""
         return self._do.change(before)
 
     def fit_on_gpu(self) -> Any:
@@ -188,30 +150,15 @@ class Backend:
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""
-        with self._on_gpu():
+        with devices.on(self._device):
             synchronize()
             self._check.close()
             del self._steps, self._at, self._do, self._plans, self._beside, self._check
 
-    def _fit(self, sums: Later[Float64]) -> Later[Float64]:
-        """Return a function that waits for the sums of a fit, and returns that of each picture."""
-
-        def result() -> Float64:
-            with self._on_gpu():
-                total, count = sums().sum(1).T
-            found: Float64 = total / np.maximum(count, 1)
-            return found
-
-        return result
-
-    def _greatest(self, sums: Later[Float64]) -> Later[float]:
-        """Return a function that waits for the sums of a change, and returns the greatest."""
-
-        def result() -> float:
-            with self._on_gpu():
-                return greatest(sums(), self._dtype)
-
-        return result
+    def _fitted(self, found: Float64) -> Float64:
+        total, count = found.sum(1).T
+        fit: Float64 = total / np.maximum(count, 1)
+        return fit
 
     def _repeat(self, all_observed: bool, count: int) -> None:
         """Do so many iterations, one by one."""
@@ -322,11 +269,6 @@ class Backend:
                 backward(spectrum, plane if aligned is None else aligned)
                 if aligned is not None:
                     plane[...] = aligned
-
-    @contextmanager
-    def _on_gpu(self) -> Iterator[None]:
-        with devices.using(self._device), devices.reporting():
-            yield
 
 
 def _each(array: Any) -> Any:

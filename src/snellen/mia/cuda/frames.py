@@ -12,8 +12,8 @@ from snellen.frames.arrays import upload
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
+from snellen.mia.backend import Later
 from snellen.mia.centre import LEAST, RADIUS, WHOLE, Recentre
-from snellen.mia.checks import Later
 from snellen.mia.definition import UNOBSERVED
 
 THREADS = 256

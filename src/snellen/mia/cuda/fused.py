@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from snellen.engine.engine import SLOTS
 from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.gpu.graph import synchronize
 from snellen.gpu.kernel import Kernel
-from snellen.mia import checks
-from snellen.mia.checks import Float64, Later
-from snellen.mia.cuda.change import Change, greatest
-from snellen.mia.cuda.check import Check, fetched, few
+from snellen.mia.backend import Float64
+from snellen.mia.cuda.change import Change
+from snellen.mia.cuda.check import Checked
 from snellen.mia.cuda.layout import Gpu, Layout, candidates
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.cuda.scale import Scale
 from snellen.mia.definition import EPS, LEAST, SIDES, TV_EPS, TV_LEAST, Definition
 
 
-class Backend:
+class Backend(Checked):
     """MIA of a batch of pictures on one period, with the contract of `cpu.Backend`.
 
     Parameters
@@ -81,16 +79,15 @@ class Backend:
             )
         if not set(period) <= set(SIDES):
             raise InputError(f"got a period of {period}; expected sides of {SIDES}")
-        self._definition, self._device = definition, device
-        self._frames, self._batch = frames, batch
-        with devices.using(device), devices.reporting():
+        super().__init__(device, "float32", frames)
+        self._definition, self._batch = definition, batch
+        with devices.on(device):
             here = gpu()
             gaussian = definition.noise == "gaussian"
             layouts = [layout] if layout else candidates(*period, batch, here, gaussian)
             kernel(layouts[0], definition, frames)  # begins to compile, which takes longest
             self._measure, self._scale = Measure(definition, period), Scale()
             self._change = Change("float32")
-            self._check = Check(device)
             # Waits for the large kernel; the small ones compile meanwhile.
             self.layout, self._kernel = fitting(layouts, here, definition, frames)
             self.leaves_room = 2 * batch * self.layout.cluster <= here.multiprocessors
@@ -109,13 +106,13 @@ class Backend:
         Arrays may be CuPy arrays of this GPU. Work is queued on CuPy's current stream, and nothing
         waits for it.
         """
-        with devices.using(self._device), devices.reporting():
+        with devices.on(self._device):
             self._scale.start((y, f, h), self._y, self._f, self._first, self._h)
 
     def iterate(self, count: int) -> None:
         """Queue `count` iterations of all pictures on CuPy's current stream, as one launch."""
         layout = self.layout
-        with devices.using(self._device), devices.reporting():
+        with devices.on(self._device):
             self._kernel(
                 self._batch * layout.cluster, layout.threads,
                 self._y, self._f, self._h, self._denominators, self._workspace, self._frames, count,
@@ -133,66 +130,20 @@ class Backend:
     @property
     def psf(self) -> Any:
         """Their PSFs h (B, M, H, W), each of sum 1; one that has vanished is the start value."""
-        with devices.using(self._device), devices.reporting():
+        with devices.on(self._device):
             return self._scale.psf(self._h, self._first)
 
-    def fit(self) -> npt.NDArray[np.float64]:
-        """Return the data fidelity of each picture, (B,) float64; see `Restored.fit`."""
-        return self.measure()()
-
-    def measure(self) -> Later[Float64]:
-        """Begin the same; return a function that waits for it."""
-        with devices.using(self._device), devices.reporting():
-            return self._fit(fetched(self.fit_on_gpu()))
-
-    def change(self, before: Any) -> Later[float]:
-        """Compare the pictures with `before`, which becomes a copy: `backend.Backend.change`."""
-        with devices.using(self._device), devices.reporting():
-            return self._greatest(fetched(self.change_on_gpu(before)))
-
-    def checks(self) -> checks.Check:
-        """Return the check of the progress: of few samples as a graph."""
-        if not few(self.estimate, self._frames):
-            return checks.one_by_one(self)
-        check = self._check
-        with devices.using(self._device), devices.reporting():
-            check.begin(self)
-
-        def both(fit: bool) -> tuple[Later[Float64], Later[float]]:
-            with devices.using(self._device), devices.reporting():
-                if not fit:
-                    return checks.no_fit, self._greatest(check.change(self))
-                sums, found = check(self)
-            return self._fit(found), self._greatest(sums)
-
-        return both
-
     def change_on_gpu(self, before: Any) -> Any:
-        """Queue what `change` does; return the sums."""
+        """Queue what `change` does; see `Checked`."""
         return self._change(self.estimate, before)
 
     def fit_on_gpu(self, psf: Any = None) -> Any:
-        """Return the same as a CuPy array; `psf`: what `psf` has returned. Nothing waits for it."""
-        with devices.using(self._device), devices.reporting():
+        """Queue what `fit` does; `psf`: what the property has returned. Nothing waits for it."""
+        with devices.on(self._device):
             return self._measure(self._y, self.estimate, self.psf if psf is None else psf)
 
-    def _fit(self, found: Later[Float64]) -> Later[Float64]:
-        """Return a function that waits for the data fidelity, and returns a copy."""
-
-        def result() -> Float64:
-            with devices.using(self._device), devices.reporting():
-                return found().copy()
-
-        return result
-
-    def _greatest(self, sums: Later[Float64]) -> Later[float]:
-        """Return a function that waits for the sums of a change, and returns the greatest."""
-
-        def result() -> float:
-            with devices.using(self._device), devices.reporting():
-                return greatest(sums(), "float32")
-
-        return result
+    def _fitted(self, found: Float64) -> Float64:
+        return found.copy()
 
     def close(self) -> None:
         """Wait for the GPU and drop all arrays."""

@@ -89,12 +89,12 @@ class InFlight:
         if backend.leaves_room:
             with suppress(DeviceMemoryError):  # the queues that there are do as well
                 while len(self._more) < backend.slots - 1:
-                    with devices.using(device), devices.reporting(), lasting():
+                    with devices.on(device), lasting():
                         self._more.append(more())
         streams: list[Streams | None] = [None]
         self._give_back: Callable[[], object] = _nothing
         if self._more:
-            with devices.using(device), devices.reporting():
+            with devices.on(device):
                 lent = Streams.unused(devices.ordinal(device))
             self._give_back = finalize(self, lent.give_back)
             streams = [*lent.apart()]

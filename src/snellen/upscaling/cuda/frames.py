@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from weakref import finalize
@@ -77,7 +75,7 @@ class Backend:
         self._on_device = on_device
         self._pool = Pool(threads.available())
         self._engines: dict[int, Engine] = {}
-        with self._on_gpu():
+        with devices.on(self.device):
             self._streams = streams = Streams.unused(devices.ordinal(device))
             self._give_back = finalize(self, streams.give_back)  # once: closed, or dropped
             with lasting():
@@ -94,7 +92,7 @@ class Backend:
             pending = self._engine(len(planes)).submit(planes, [frame.ready])
             out = pending.result()
             return replace(frame, planes=out, ready=pending.ready if self._on_device else None)
-        with self._on_gpu():
+        with devices.on(self.device):
             large = tuple(pinned(shape, self.target.dtype) for shape in self.target.shapes[1:])
         tasks: list[Future[None]] = []
         try:
@@ -117,11 +115,6 @@ class Backend:
         self._engines.clear()
         self._give_back()
         del self._planes
-
-    @contextmanager
-    def _on_gpu(self) -> Iterator[None]:
-        with devices.using(self.device), devices.reporting():
-            yield
 
     def _engine(self, count: int) -> Engine:
         """Return the engine for the first `count` planes of a frame: luma, or all."""

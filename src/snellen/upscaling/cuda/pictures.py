@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ class Pictures:
             for format in (source, target)
         ]
         self._engine: Engine | None = None
-        with self._on_gpu(), lasting():
+        with devices.on(self._device), lasting():
             taken = max(1, slots) * sum(_bytes(*kind) for kind in self._kinds)
             self._check = Check(dtype, bits, largest) if Check.needed(dtype, bits) else None
             self._planes = Planes(model, source, target, scratch(taken))
@@ -180,7 +180,7 @@ class Pictures:
         """Wait for what is queued, and drop all buffers."""
         if self._engine:
             self._engine.close()
-        with self._on_gpu():
+        with devices.on(self._device):
             with suppress(Exception):  # CUDA has failed
                 self._done.synchronize()
             self._engine = self._samples = None
@@ -204,11 +204,6 @@ class Pictures:
         if len(small) == 4:
             bicubic(small[3], self._scale, large[3])
         self._samples.join(large, out)
-
-    @contextmanager
-    def _on_gpu(self) -> Iterator[None]:
-        with devices.using(self._device), devices.reporting():
-            yield
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:

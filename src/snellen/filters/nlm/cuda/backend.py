@@ -54,7 +54,7 @@ class Backend:
     ):
         self._radius, self._on_device = settings.radius, on_device
         self._planes = len(source.shapes)
-        with devices.using(device), devices.reporting(), lasting():
+        with devices.on(device), lasting():
             self._groups = [
                 Group(settings, planes, source, target) for planes in groups(source)
             ]  # fmt: skip
