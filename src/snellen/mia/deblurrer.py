@@ -329,13 +329,13 @@ class Deblurrer(Holder):
     def _flights(self, restorer: Restorer) -> Any:
         """Return what keeps pictures in flight, made at its first use."""
         if self._in_flight is None:
-            from snellen.mia.cuda.in_flight import InFlight
+            from snellen.mia.cuda.in_flight import How, InFlight
 
             more: Any = restorer.more
             parts: Any = (restorer.frames, restorer.backend)
             self._in_flight = InFlight(
                 self.device, restorer.pictures.whole, self.side, parts, more,
-                self._start, self._how.iterations, self._how.recentre,
+                How(self._start, self._how.iterations, self._how.recentre),
             )  # fmt: skip
         return self._in_flight
 

@@ -148,6 +148,7 @@ class TiledDeblurrer:
 
     def _make_lanes(self, work: Work, codes: tuple[Codes, Codes] | None, lanes: int) -> None:
         """Make what keeps pictures in flight on the current GPU."""
+        from snellen.mia.cuda.in_flight import How
         from snellen.mia.cuda.tiled import TilesInFlight
 
         assert work.tiles is not None
@@ -166,7 +167,7 @@ class TiledDeblurrer:
         self._lanes = [
             TilesInFlight(
                 self.device, tiles.picture, restorer.pictures.whole, prepared.side, cutter, codes,
-                pair, start, how.iterations, how.recentre, SLOTS,
+                pair, How(start, how.iterations, how.recentre), SLOTS,
             )
             for pair in parts
         ]  # fmt: skip

@@ -15,7 +15,7 @@ from snellen.engine import engine as engines
 from snellen.engine import streams as all_streams
 from snellen.errors import DeviceMemoryError, InputError
 from snellen.gpu import device, memory
-from snellen.mia.cuda.in_flight import InFlight
+from snellen.mia.cuda.in_flight import How, InFlight
 from support.fake_cupy import FakeCupy
 from support.mia import drawn
 
@@ -116,7 +116,7 @@ def made(fake, leaves_room, most=3):
         return Frames(fake), backends[-1]
 
     fake.null.synchronize()
-    return InFlight("cuda:0", SHAPE, SIDE, parts(), parts, start, 5, True), backends
+    return InFlight("cuda:0", SHAPE, SIDE, parts(), parts, How(start, 5, True)), backends
 
 
 @pytest.mark.parametrize("leaves_room", [False, True])

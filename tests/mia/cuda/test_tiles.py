@@ -14,6 +14,7 @@ from snellen.frames.frame import Format
 from snellen.frames.luma import Codes, samples
 from snellen.frames.quantise import quantise
 from snellen.mia.cuda import tiles as cuda_tiles
+from snellen.mia.cuda.in_flight import How
 from snellen.mia.cuda.tiled import TilesInFlight
 from snellen.mia.tiled import TiledDeblurrer
 from snellen.mia.tiles import Tiles
@@ -116,8 +117,8 @@ def test_pictures_in_flight(monkeypatch, seed, dtype):
     fake.kernel(lambda: np.full((3, 2, SIDE, SIDE), 6), [], start)
     codes = (Codes(dtype, 0, 1, 255),) * 2 if dtype == "uint8" else None
     flights = TilesInFlight(
-        "cuda:0", SHAPE, TILES, SIDE, Cutter(fake), codes, (Frames(fake), Backend(fake)), start,
-        5, True, 3,
+        "cuda:0", SHAPE, TILES, SIDE, Cutter(fake), codes, (Frames(fake), Backend(fake)),
+        How(start, 5, True), 3,
     )  # fmt: skip
     pictures = [np.full((2, *SHAPE), value, dtype) for value in (1, 0, 7, 3, 9, 2, 4)]
     pending, found = [], []

@@ -15,7 +15,7 @@ import gc
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
@@ -41,6 +41,32 @@ Parts = tuple[Frames, Backend]
 """What places pictures on the period, and what restores them: the buffers of a queue."""
 
 
+class How(NamedTuple):
+    """How each batch is restored."""
+
+    start: Any
+    """(B, M, H, W) CuPy array: the PSFs that it starts from, on the period."""
+    iterations: int
+    recentre: Recentre
+
+    def queue(self, parts: Parts, frames: Any, peak: float, results: Any, fit: Any) -> Any:
+        """Queue a batch of frames on CuPy's current stream; return its pictures and PSFs.
+
+        These are views of `results`, see `Frames.finish`; `fit` (B,) is filled.
+        """
+        at, backend = parts
+        with stage("place on the period"):
+            y, f = at.place(frames, peak)
+            backend.start(y, f, self.start)
+        with stage("iterations"):
+            backend.iterate(self.iterations)
+        with stage("data fidelity"):
+            h = backend.psf
+            fit[...] = backend.fit_on_gpu(h)
+        with stage("centre and cut"):
+            return at.finish(backend.estimate, h, self.recentre, results)
+
+
 def _nothing() -> None:
     """Give nothing back: an engine has streams of its own."""
 
@@ -61,10 +87,7 @@ class InFlight:
     more : callable
         Returns others like `parts`, for a further queue; they are closed with this object. Where
         the memory does not suffice for them, there are fewer queues.
-    start : (B, M, H, W) CuPy array
-        The PSFs that each picture starts from, on the period.
-    iterations : int
-    recentre : bool or "whole"
+    how : How
 
     Raises
     ------
@@ -79,9 +102,7 @@ class InFlight:
         side: int,
         parts: Parts,
         more: Callable[[], Parts],
-        start: Any,
-        iterations: int,
-        recentre: Recentre,
+        how: How,
     ):
         backend = parts[1]
         self._slots = backend.slots
@@ -99,7 +120,7 @@ class InFlight:
             self._give_back = finalize(self, lent.give_back)
             streams = [*lent.apart()]
         self._queues = [
-            _Queue(device, shape, side, one, start, iterations, recentre, on)
+            _Queue(device, shape, side, one, how, on)
             for one, on in zip((parts, *self._more), streams, strict=False)
         ]
         self._turns = cycle(self._queues)
@@ -162,15 +183,11 @@ class _Queue:
         shape: tuple[int, int, int, int],
         side: int,
         parts: Parts,
-        start: Any,
-        iterations: int,
-        recentre: Recentre,
+        how: How,
         streams: Streams | None,
     ):
         self._device, self._shape = device, shape
-        self._streams = streams
-        self._frames, self._backend = parts
-        self._start, self._iterations, self._recentre = start, iterations, recentre
+        self._parts, self._how, self._streams = parts, how, streams
         batch, count, rows, columns = shape
         self._results = batch * (rows * columns + count * side**2) + 1
         self._engine: Engine | None = None
@@ -197,7 +214,7 @@ class _Queue:
         def result() -> Results:
             results, fit = pending.result()
             samples.refuse(int(results[-1]), peak)
-            return *self._frames.views(results), fit.copy()
+            return *self._parts[0].views(results), fit.copy()
 
         return result
 
@@ -221,17 +238,7 @@ class _Queue:
         assert temporary is not None
 
         def work(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-            frames, backend = self._frames, self._backend
             with temporary.allocating():
-                with stage("place on the period"):
-                    y, f = frames.place(inputs[0], peak)
-                    backend.start(y, f, self._start)
-                with stage("iterations"):
-                    backend.iterate(self._iterations)
-                with stage("data fidelity"):
-                    h = backend.psf
-                    outputs[1][...] = backend.fit_on_gpu(h)
-                with stage("centre and cut"):
-                    frames.finish(backend.estimate, h, self._recentre, outputs[0])
+                self._how.queue(self._parts, inputs[0], peak, *outputs)
 
         return work

@@ -19,14 +19,10 @@ from snellen.gpu.memory import lasting
 from snellen.gpu.profile import stage
 from snellen.gpu.reserved import Reserved
 from snellen.mia import samples
-from snellen.mia.centre import Recentre
-from snellen.mia.cuda.frames import Frames
-from snellen.mia.cuda.fused import Backend
+from snellen.mia.cuda.in_flight import How, Parts
 from snellen.mia.cuda.tiles import Cutter
 
 Array = npt.NDArray[Any]
-
-
 Results = tuple[Array, Array, Array, Array]
 """A picture (rows, columns); of its tiles the PSFs (T, M, K, K), the data fidelity (T,), and
 which of them have one value only (T,)."""
@@ -50,10 +46,7 @@ class TilesInFlight:
         Those of the cutter.
     parts : (Frames, Backend)
         For tiles; both are used by this object alone.
-    start : (T, M, H, W) CuPy array
-        The PSFs that each picture starts from, on the period.
-    iterations : int
-    recentre : bool or "whole"
+    how : How
     slots : int
         Pictures in flight.
 
@@ -71,17 +64,14 @@ class TilesInFlight:
         side: int,
         cutter: Cutter,
         codes: tuple[Codes, Codes] | None,
-        parts: tuple[Frames, Backend],
-        start: Any,
-        iterations: int,
-        recentre: Recentre,
+        parts: Parts,
+        how: How,
         slots: int,
     ):
         import cupy
 
         count, frames = tiles[:2]
-        self._cutter, self._parts, self._start = cutter, parts, start
-        self._iterations, self._recentre = iterations, recentre
+        self._cutter, self._parts, self._how = cutter, parts, how
         self._shape, self._psfs = (1, frames, *picture), (count, frames, side, side)
         self._pixels, psf = count * prod(tiles[2:]), prod(self._psfs)
         self.slots = slots
@@ -128,19 +118,11 @@ class TilesInFlight:
 
     def _restore(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """Queue the restoration of a picture on CuPy's current stream."""
-        frames, backend = self._parts
         with self._temporary.allocating():
             with stage("place on the period"):
                 self._cutter.cut(inputs[0], self._cut, self._values)
-                y, f = frames.place(self._cut, 1.0)
-                backend.start(y, f, self._start)
-            with stage("iterations"):
-                backend.iterate(self._iterations)
-            with stage("data fidelity"):
-                h = backend.psf
-                outputs[2][...] = backend.fit_on_gpu(h)
+            sharp, _ = self._how.queue(self._parts, self._cut, 1.0, self._results, outputs[2])
             with stage("centre and cut"):
-                sharp, _ = frames.finish(backend.estimate, h, self._recentre, self._results)
                 self._cutter.blend(sharp, outputs[0], self._values)
                 outputs[1][...] = self._results[self._pixels :]
                 outputs[3][...] = self._values[1]
