@@ -23,6 +23,7 @@ from snellen.filters.lut import cuda as lut
 from snellen.filters.nlm.cuda import group as nlm_group
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
+from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.cubin import usages
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.nvrtc import PACKAGE
@@ -204,7 +205,7 @@ def slow_mad():
 def slow_mia():
     """The same for oblong periods, for several frames and for columns sequential."""
     for dtype in ("float32", "float64"):
-        for sample in mia_frames.SAMPLES:
+        for sample in C_TYPES:
             yield from mia_frames.of_samples(dtype, sample).values()
     for size in OBLONGS:
         for batch in BATCHES:

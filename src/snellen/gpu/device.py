@@ -18,6 +18,7 @@ from snellen.gpu import driver
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
 ALL = "cuda:all"
+GRID_ROWS = 65535  # rows of a grid at most, on every GPU
 _DIGITS = 6  # of a GPU's number
 _MOST_NAMES = 64  # of devices in a list
 
@@ -293,3 +294,11 @@ def multiprocessors() -> int:
     import cupy
 
     return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def over(samples: int, planes: int, threads: int) -> tuple[int, int]:
+    """Return a grid of blocks with a thread for each sample of a plane, and a row for each plane.
+
+    Kernels loop over more planes than a grid has rows.
+    """
+    return -(-samples // threads), min(planes, GRID_ROWS)

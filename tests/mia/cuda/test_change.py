@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
+from snellen.gpu import device as devices
 from snellen.mia.cuda import change, check, fused
 from snellen.mia.cuda.change import Change, greatest
 from snellen.mia.definition import Definition
@@ -39,7 +40,7 @@ def kernels(monkeypatch, tmp_path):
 def test_pictures_one_after_another_and_apart(kernels, monkeypatch, random, case):
     """Also where more pictures come than a grid has rows, and one is black."""
     batch, period, dtype = case
-    monkeypatch.setattr(change, "GRID_ROWS", 2)
+    monkeypatch.setattr(devices, "GRID_ROWS", 2)
     halves = random.random((batch, 2, *period)).astype(dtype).view(emulated.Array)
     for f in (halves[:, 1], np.ascontiguousarray(halves[:, 0])):
         before = random.random((batch, *period)).astype(dtype).view(emulated.Array)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from snellen.gpu import device as devices
 from snellen.mia.cuda import cufft, pointwise
 from snellen.mia.cuda.cufft import Backend
 from snellen.mia.definition import Definition
@@ -95,7 +96,7 @@ def test_periods(cuda, random, made, period):
 def test_batches(cuda, random, made, monkeypatch, option, blocks, rows):
     """Each picture as if it were alone, however many blocks there are; a margin in some only."""
     monkeypatch.setattr(pointwise, "BLOCKS", blocks)
-    monkeypatch.setattr(pointwise, "GRID_ROWS", rows)
+    monkeypatch.setattr(devices, "GRID_ROWS", rows)
     margins = [(0, 0), (5, 9), (0, 3), (0, 0), (1, 1)]
     options = OPTIONS[option]
     problems = [drawn.problem(random, (33, 45), 2, margin=margin) for margin in margins]

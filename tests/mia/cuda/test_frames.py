@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
+from snellen.gpu import device as devices
 from snellen.mia import edges
 from snellen.mia.cuda import frames as cuda_frames
 from snellen.mia.frames import Frames
@@ -56,7 +57,7 @@ def test_blends(random, rule, size):
 def test_place(cuda, random, monkeypatch, shape, rule, counts, dtype):
     frames, batch = counts
     for rows in (65535, 1):
-        monkeypatch.setattr(cuda_frames, "GRID_ROWS", rows)
+        monkeypatch.setattr(devices, "GRID_ROWS", rows)
         here, there, _ = both(*shape, rule, dtype, frames, batch)
         for kind, peak in (
             ("uint8", 255.0),

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from snellen.gpu import device as devices
 from snellen.mia import edges
 from snellen.mia.cuda import frames as cuda_frames
 from snellen.mia.frames import Frames
@@ -21,7 +22,7 @@ def both(monkeypatch, tmp_path):
     """Return a function that makes Frames of the CPU and of the emulated GPU."""
     monkeypatch.setitem(sys.modules, "cupy", emulated.cupy())
     monkeypatch.setattr(cuda_frames, "Kernel", emulated.Kernels(tmp_path))
-    monkeypatch.setattr(cuda_frames, "GRID_ROWS", 1)
+    monkeypatch.setattr(devices, "GRID_ROWS", 1)
     monkeypatch.setattr(cuda_frames, "pinned", np.empty)
     monkeypatch.setattr(cuda_frames, "upload", lambda a: np.array(a).view(emulated.Array))
 

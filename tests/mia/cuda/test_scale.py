@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.fft import irfft2, rfft2
-from snellen.mia.cuda import measure, scale
+from snellen.gpu import device as devices
 from snellen.mia.cuda.measure import Measure
 from snellen.mia.cuda.scale import Scale
 from snellen.mia.definition import EPS, Definition
@@ -51,7 +51,7 @@ def test_scale(cuda, random, monkeypatch, counts, period):
     h[-1, -1] = 0
     there[2].set(h)
     for rows in (65535, 1):
-        monkeypatch.setattr(scale, "GRID_ROWS", rows)
+        monkeypatch.setattr(devices, "GRID_ROWS", rows)
         total = there[2].sum((2, 3), keepdims=True)
         scaled = there[2] / cuda.maximum(total, np.float32(1e-30))
         wanted = cuda.where(total > 0, scaled, there[1])
@@ -75,7 +75,7 @@ def test_measure(cuda, random, monkeypatch, noise, counts, period):
     wanted = cuda.where(y >= 0, terms, 0).sum((1, 2, 3), dtype=np.float64)
     wanted = (wanted / (y >= 0).sum((1, 2, 3))).get()
     for rows in (65535, 1):
-        monkeypatch.setattr(measure, "GRID_ROWS", rows)
+        monkeypatch.setattr(devices, "GRID_ROWS", rows)
         found = Measure(Definition(noise), period)(y, f, h)
         assert found.dtype == np.float64
         # g is rounded as one product or two: by 1e-7 of its size, and the terms by that of g.

@@ -13,6 +13,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes, samples
 from snellen.frames.quantise import quantise
+from snellen.gpu import device as devices
 from snellen.mia.cuda import tiles as cuda_tiles
 from snellen.mia.cuda.in_flight import How
 from snellen.mia.cuda.tiled import TilesInFlight
@@ -149,7 +150,7 @@ def test_pictures_in_flight(monkeypatch, seed, dtype):
 @pytest.mark.parametrize("sizes", GRIDS)
 def test_the_bytes_of_numpy(cuda, random, monkeypatch, sizes, dtype, rows):
     """Of pictures, of frames, and of planes that are views."""
-    monkeypatch.setattr(cuda_tiles, "GRID_ROWS", rows)
+    monkeypatch.setattr(devices, "GRID_ROWS", rows)
     tiles = Tiles(*sizes)
     planes = random.random((2, 3, *sizes[0])).astype(dtype)
     cuda.full(1 << 22, cuda.nan)  # given back to the pool at once

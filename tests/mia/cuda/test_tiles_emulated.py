@@ -15,6 +15,7 @@ import pytest
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes, samples
 from snellen.frames.quantise import quantise
+from snellen.gpu import device as devices
 from snellen.mia.cuda import tiles as cuda_tiles
 from snellen.mia.tiles import Tiles
 
@@ -89,7 +90,7 @@ def cutters(monkeypatch, tmp_path):
     kernel = cache(lambda *how: built(tmp_path, original(*how)))
     monkeypatch.setattr(cuda_tiles, "upload", np.ascontiguousarray)
     monkeypatch.setattr(cuda_tiles, "_kernel", kernel)
-    monkeypatch.setattr(cuda_tiles, "GRID_ROWS", 3)
+    monkeypatch.setattr(devices, "GRID_ROWS", 3)
     return lambda tiles, *how: tiles.on_gpu(*how)
 
 

@@ -19,7 +19,6 @@ from snellen.mad.luma import BLUE, GREEN, RED
 THREADS = 256
 SLOTS = 4  # pictures in flight: those of two pairs
 SLACK = 1e-6  # of the range: rounding may put float samples so far beyond it; they are clipped
-TYPES = {**C_TYPES, "float16": "Half", "float64": "double"}
 
 
 class Luma:
@@ -128,8 +127,8 @@ def kernel(dtype: str, channels: int) -> Kernel:
     """Return the kernel, not yet compiled; parameters as of `Luma`."""
     plane = _plane(np.dtype(dtype), channels)
     return Kernel(
-        Path(__file__).with_suffix(".cu"), "luma", sample=TYPES[dtype],
-        channels=channels, plane=TYPES[plane.name],
+        Path(__file__).with_suffix(".cu"), "luma", sample=C_TYPES[dtype],
+        channels=channels, plane=C_TYPES[plane.name],
         whole=int(plane.kind == "u"), red=repr(RED), green=repr(GREEN), blue=repr(BLUE),
     )  # fmt: skip
 

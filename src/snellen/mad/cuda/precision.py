@@ -25,9 +25,8 @@ def chosen(height: int, width: int) -> str:
 
 def types(dtype: str, format: Format | None = None) -> dict[str, Any]:
     """Return the macros for a kernel's types, with that of samples if a format is given."""
-    names = {**C_TYPES, "float64": "double"}
-    found = {"real": names[dtype], "complex": f"{names[dtype]}2"}
-    return found | ({"sample": names[samples(format, dtype).name]} if format else {})
+    found = {"real": C_TYPES[dtype], "complex": f"{C_TYPES[dtype]}2"}
+    return found | ({"sample": C_TYPES[samples(format, dtype).name]} if format else {})
 
 
 def samples(format: Format, dtype: str) -> np.dtype[Any]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.profile import stage
 from snellen.mia.backend import Float64
 
 THREADS = 256
 BLOCKS = 512  # blocks that share the sums of one picture, at most
-GRID_ROWS = 65535  # rows of a grid, at most; the kernel loops over more pictures than that
 
 
 class Change:
@@ -39,7 +39,8 @@ class Change:
         import cupy
 
         batch, size = len(f), f.shape[1] * f.shape[2]
-        grid = min(BLOCKS, -(-size // THREADS)), min(batch, GRID_ROWS)
+        blocks, rows = over(size, batch, THREADS)
+        grid = min(BLOCKS, blocks), rows
         sums = cupy.empty((batch, grid[0], 2))
         with stage("change of f"):
             self._kernel(

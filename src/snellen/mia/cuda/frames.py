@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.frames.arrays import upload
+from snellen.gpu.c_types import C_TYPES
+from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.memory import pinned
 from snellen.mia import edges, samples
@@ -17,18 +19,12 @@ from snellen.mia.centre import LEAST, RADIUS, WHOLE, Recentre
 from snellen.mia.definition import UNOBSERVED
 
 THREADS = 256
-GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
 NAMES = ("place_psf", "find_centre", "crop_psf", "move_pictures", "crop_pictures")
 OF_SAMPLES = ("place_frames", "crop_samples")
 """Kernels for samples of one type; the latter's are integers."""
 DIVIDING = ("place_frames", "crop_samples", *NAMES[1:])
 """Kernels in which samples or sums are divided."""
-SAMPLES = {
-    "uint8": "unsigned char", "uint16": "unsigned short", "float16": "Half", "float32": "float",
-    "float64": "double",
-}  # fmt: skip
-"""Types of samples, by NumPy's names."""
 
 
 class Frames:
@@ -286,7 +282,7 @@ class Frames:
         return self._made[dtype.name]
 
     def _grid(self, shape: tuple[int, int], planes: int) -> tuple[int, int]:
-        return -(-shape[0] * shape[1] // THREADS), min(planes, GRID_ROWS)
+        return over(shape[0] * shape[1], planes, THREADS)
 
 
 def blends(size: int, period: int, side: int, rule: str, dtype: str) -> npt.NDArray[np.void]:
@@ -319,9 +315,9 @@ def _kernel(name: str, dtype: str, sample: str = "float32") -> Kernel:
     single = dtype == "float32"
     numbers = {"unobserved": UNOBSERVED, "largest": samples.LARGEST}
     constants: dict[str, Any] = {
-        "real": "float" if single else "double",
-        "sample": SAMPLES[sample],
-        "whole": SAMPLES["uint16" if sample == "uint16" else "uint8"],
+        "real": C_TYPES[dtype],
+        "sample": C_TYPES[sample],
+        "whole": C_TYPES["uint16" if sample == "uint16" else "uint8"],
         "not_finite": samples.NOT_FINITE,
         "negative": samples.NEGATIVE,
         "too_large": samples.TOO_LARGE,

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from snellen.fft.small import transform
+from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
 from snellen.mia.definition import EPS, Definition
 
 THREADS = 512
-GRID_ROWS = 65535  # rows of a grid, at most; `multiply_spectra` loops over more planes than that
 
 NAMES = ("multiply_spectra", "data_fidelity")
 
@@ -58,8 +58,7 @@ class Measure:
         batch, frames = y.shape[:2]
         own, spectra = self._spectra(f), self._spectra(h)
         planes, size = batch * frames, spectra.shape[2] * spectra.shape[3]
-        grid = -(-size // THREADS), min(planes, GRID_ROWS)
-        self._multiply(grid, THREADS, own, spectra, planes, frames, size)
+        self._multiply(over(size, planes, THREADS), THREADS, own, spectra, planes, frames, size)
         del own  # its memory may serve the planes
         g, out = cupy.empty(h.shape, np.float32), cupy.empty(batch, np.float64)
         self._back(spectra, g)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from snellen.gpu import profile
+from snellen.gpu.c_types import C_TYPES
+from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
 from snellen.mia.cuda.buffers import Buffers
 from snellen.mia.cuda.change import Change
@@ -18,7 +20,6 @@ from snellen.mia.definition import EPS, LEAST, TV_EPS, TV_LEAST, Definition
 
 THREADS = 256
 BLOCKS = 512  # blocks that share the sum of one plane, at most
-GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
 
 STAGES = {
     "blur_spectra": "products of spectra",
@@ -145,7 +146,7 @@ def kernels(dtype: str) -> list[Kernel]:
     single = dtype == "float32"
     floors = {"eps": EPS, "least": LEAST, "tv_eps": TV_EPS, "tv_least": TV_LEAST}
     constants: dict[str, Any] = {
-        "real": "float" if single else "double",
+        "real": C_TYPES[dtype],
         "complex": "float2" if single else "double2",
         **{name: f"{value!r}{'f' * single}" for name, value in floors.items()},
     }
@@ -160,9 +161,9 @@ def blocks(samples: int) -> int:
 
 def _grid(samples: int, planes: int = 1) -> tuple[int, int]:
     """Return a grid with one thread for each sample of a plane."""
-    return -(-samples // THREADS), min(planes, GRID_ROWS)
+    return over(samples, planes, THREADS)
 
 
 def _sum_grid(samples: int, planes: int) -> tuple[int, int]:
     """Return a grid of at most BLOCKS blocks for each plane, as sums need it."""
-    return blocks(samples), min(planes, GRID_ROWS)
+    return blocks(samples), over(samples, planes, THREADS)[1]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
 
 THREADS = 512
-GRID_ROWS = 65535  # rows of a grid, at most; `scale_psf` loops over more planes than that
 TINY = 1e-30
 """Least sum of a PSF by which it is divided."""
 
@@ -57,8 +57,7 @@ class Scale:
 
         planes, size = h.shape[0] * h.shape[1], h.shape[2] * h.shape[3]
         totals, out = h.sum((2, 3)), cupy.empty_like(h)
-        grid = -(-size // THREADS), min(planes, GRID_ROWS)
-        self._psf(grid, THREADS, h, first, totals, planes, size, out)
+        self._psf(over(size, planes, THREADS), THREADS, h, first, totals, planes, size, out)
         return out
 
 

@@ -13,14 +13,12 @@ import numpy.typing as npt
 
 from snellen.frames.arrays import upload
 from snellen.frames.luma import Codes
+from snellen.gpu.c_types import C_TYPES
+from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
 
 THREADS = 256
-GRID_ROWS = 65535  # rows of a grid, at most; kernels loop over more planes than that
-
-TYPES = {"uint8": "unsigned char", "uint16": "unsigned short", "float32": "float",
-         "float64": "double"}  # fmt: skip
-"""Types of samples, in CUDA."""
+TYPES = {**C_TYPES, "uint8": "unsigned char", "uint16": "unsigned short"}  # without a header
 
 
 Line = tuple[Sequence[int], Sequence[npt.NDArray[np.float64]]]
@@ -128,7 +126,7 @@ class Cutter:
 
     def _over(self, shape: tuple[int, int], planes: int) -> tuple[int, int]:
         """Return a grid with a thread for each sample of a plane."""
-        return -(-shape[0] * shape[1] // THREADS), min(planes, GRID_ROWS)
+        return over(shape[0] * shape[1], planes, THREADS)
 
 
 def reaching(size: int, side: int, firsts: Sequence[int]) -> npt.NDArray[np.int32]:

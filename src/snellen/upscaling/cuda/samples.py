@@ -16,7 +16,6 @@ FILE = Path(__file__).with_suffix(".cu")
 THREADS = 256
 BLOCKS = 1 << 12  # most blocks that look for samples which cannot be used
 LARGEST = 1e35  # of float samples: float32 ends at 3.4e38, and features are sums of many
-TYPES = {**C_TYPES, "float16": "Half", "float64": "double"}
 
 
 class Samples:
@@ -98,9 +97,9 @@ def kernels(
     """
     colour = channels > 1
     constants: dict[str, Any] = {
-        "sample": TYPES[dtype.name], "half": int(dtype.name == "float16"),
+        "sample": C_TYPES[dtype.name], "half": int(dtype.name == "float16"),
         "integer": int(bits > 0), "channels": channels,
-        "plane": "float" if colour or not bits else TYPES[plane.name],
+        "plane": "float" if colour or not bits else C_TYPES[plane.name],
         "to_ycc": _row(TO_YCC), "to_rgb": _row(TO_RGB), "most": _most(dtype, bits, largest),
     }  # fmt: skip
     split, join, check = (Kernel(FILE, name, **constants) for name in ("split", "join", "check"))
