@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from math import prod
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,26 @@ Array = Any
 """Of NumPy or CuPy."""
 
 
+class _How(TypedDict, total=False):
+    """The keywords of `deblur`, for checkers."""
+
+    read_noise: float
+    tv: float | None
+    prior: Prior | None
+    start: Any
+    edges: Edges
+    recentre: bool | Literal["whole"]
+    tolerance: float
+    every: int
+    callback: Callback | None
+    multiframe: bool
+    tile: int | None
+    data_range: float | None
+    channel_axis: ChannelAxis
+    device: str | Sequence[str]
+    dtype: Precision | None
+
+
 @overload
 def deblur(
     image: np.ndarray[Any, np.dtype[Sample]],
@@ -50,22 +70,7 @@ def deblur(
     psf_size: int = ...,
     iterations: int | None = ...,
     noise: Noise = ...,
-    *,
-    read_noise: float = ...,
-    tv: float | None = ...,
-    prior: Prior | None = ...,
-    start: Any = ...,
-    edges: Edges = ...,
-    recentre: bool | Literal["whole"] = ...,
-    tolerance: float = ...,
-    every: int = ...,
-    callback: Callback | None = ...,
-    multiframe: bool = ...,
-    tile: int | None = ...,
-    data_range: float | None = ...,
-    channel_axis: ChannelAxis = ...,
-    device: str | Sequence[str] = ...,
-    dtype: Precision | None = ...,
+    **how: Unpack[_How],
 ) -> Restored[npt.NDArray[Sample]]: ...
 @overload
 def deblur(
@@ -74,22 +79,7 @@ def deblur(
     psf_size: int = ...,
     iterations: int | None = ...,
     noise: Noise = ...,
-    *,
-    read_noise: float = ...,
-    tv: float | None = ...,
-    prior: Prior | None = ...,
-    start: Any = ...,
-    edges: Edges = ...,
-    recentre: bool | Literal["whole"] = ...,
-    tolerance: float = ...,
-    every: int = ...,
-    callback: Callback | None = ...,
-    multiframe: bool = ...,
-    tile: int | None = ...,
-    data_range: float | None = ...,
-    channel_axis: ChannelAxis = ...,
-    device: str | Sequence[str] = ...,
-    dtype: Precision | None = ...,
+    **how: Unpack[_How],
 ) -> Restored[DLPack]: ...
 @overload
 def deblur(
@@ -98,22 +88,7 @@ def deblur(
     psf_size: int = ...,
     iterations: int | None = ...,
     noise: Noise = ...,
-    *,
-    read_noise: float = ...,
-    tv: float | None = ...,
-    prior: Prior | None = ...,
-    start: Any = ...,
-    edges: Edges = ...,
-    recentre: bool | Literal["whole"] = ...,
-    tolerance: float = ...,
-    every: int = ...,
-    callback: Callback | None = ...,
-    multiframe: bool = ...,
-    tile: int | None = ...,
-    data_range: float | None = ...,
-    channel_axis: ChannelAxis = ...,
-    device: str | Sequence[str] = ...,
-    dtype: Precision | None = ...,
+    **how: Unpack[_How],
 ) -> Restored[npt.NDArray[Any]]: ...
 @while_running
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
