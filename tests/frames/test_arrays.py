@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import DeviceError, InputError
-from snellen.frames import arrays
+from snellen.frames import arrays, placement
 from snellen.gpu import device
 
 
@@ -65,27 +65,27 @@ def test_an_array_on_something_else():
     ],
 )
 def test_an_array_on_a_gpu_stays_there(gpus, image, device, wanted):
-    assert arrays.choose(image, device, "A+") == wanted
+    assert placement.choose(image, device, "A+") == wanted
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
 def test_an_array_on_another_device_than_asked_for(gpus, device):
     words = rf"lives on a GPU \(cuda:1\); got device='{device}'.*leave device out"
     with pytest.raises(InputError, match=words):
-        arrays.choose(Foreign(2, 1), device, "A+")
+        placement.choose(Foreign(2, 1), device, "A+")
 
 
 def test_a_gpu_that_does_not_work(monkeypatch):
     monkeypatch.setattr(device, "why_not", lambda n=0: "no driver")
     with pytest.raises(InputError, match=r"lives on a GPU \(cuda:0\).*no driver; or copy it"):
-        arrays.choose(Foreign(2), "auto", "A+")
+        placement.choose(Foreign(2), "auto", "A+")
     with pytest.raises(DeviceError, match="expected auto"):
-        arrays.choose(np.zeros(3), "tpu", "A+")
+        placement.choose(np.zeros(3), "tpu", "A+")
 
 
 def test_an_unknown_name_for_an_array_on_a_gpu(gpus):
     with pytest.raises(DeviceError, match="expected auto"):
-        arrays.choose(Foreign(2), "tpu", "A+")
+        placement.choose(Foreign(2), "tpu", "A+")
 
 
 def test_what_cannot_be_read():
@@ -105,7 +105,7 @@ def test_the_name_of_a_file_is_no_array(name):
 @pytest.mark.parametrize("image", [np.zeros(3), Foreign(2)])
 def test_several_gpus_for_a_method_that_cannot_use_them(gpus, image, names):
     with pytest.raises(DeviceError, match=r"MIA cannot use several GPUs.*choose one.*cuda:0"):
-        arrays.choose(image, names, "MIA")
+        placement.choose(image, names, "MIA")
 
 
 def test_pitch():

@@ -78,10 +78,10 @@ def make(monkeypatch):
     monkeypatch.setattr("snellen.gpu.device.name", lambda device: "a GPU")
     monkeypatch.setattr("snellen.mad.backends.devices.using", lambda device: _Nothing())
     monkeypatch.setattr(
-        "snellen.mad.inputs.arrays.place",
+        "snellen.frames.arrays.place",
         lambda plane: plane.place if isinstance(plane, Plane) else "cpu",
     )
-    monkeypatch.setattr("snellen.mad.inputs.arrays.plain", lambda plane: plane)
+    monkeypatch.setattr("snellen.frames.arrays.plain", lambda plane: plane)
     log = []
 
     def made(self, format, peak, dtype, names):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from numbers import Number
 from pathlib import Path
@@ -59,64 +59,6 @@ def place(image: Any) -> str:
 def on_gpu(image: Any) -> bool:
     """Return whether an array is on a GPU."""
     return place(image) != "cpu"
-
-
-def choose(image: Any, device: str | Sequence[str], method: str) -> str:
-    """Return the device to use for an array: "cpu" or "cuda:N".
-
-    An array on a GPU stays there ("auto" and "cuda" mean its own GPU); an array in main memory is
-    processed on the device that `device` names.
-
-    Parameters
-    ----------
-    image : array
-    device : str or sequence of str
-        As for `device.several`.
-    method : str
-        The method's name, for the error where `device` names several GPUs.
-
-    Raises
-    ------
-    InputError
-        The array is on a GPU that cannot be used, or on another one than `device` names.
-    DeviceError
-        The device cannot be used, its name is unknown, or there are several.
-    """
-    home = place(image)
-    name, *others = devices.names(device)
-    if home == "cpu" or others:
-        return devices.single(device, method)
-    number = devices.ordinal(home)
-    if reason := devices.why_not(number):
-        raise InputError(
-            f"the array lives on a GPU ({home}), which cannot be used here: {reason}",
-            parameter="device",
-            advice=f"or {ADVICE}",
-        )
-    if name in ("auto", "cuda") or (name != "cpu" and devices.ordinal(name) == number):
-        return home
-    raise InputError(
-        f"the array lives on a GPU ({home}); got `device`={quoted(name)}",
-        parameter="device",
-        advice=f"leave `device` out, or {ADVICE}",
-    )
-
-
-def choose_several(image: Any, device: str | Sequence[str], method: str) -> tuple[str, ...]:
-    """Return the devices that share an array's pictures; parameters and errors as of `choose`.
-
-    Only an array in main memory is shared; one on a GPU stays there.
-    """
-    home = place(image)
-    if home == "cpu":
-        return devices.several(device)
-    if len(devices.names(device)) > 1:
-        raise InputError(
-            f"the array lives on a GPU ({home}); several GPUs share arrays in main memory",
-            parameter="device",
-            advice=f"leave `device` out, or {ADVICE}",
-        )
-    return (choose(image, device, method),)
 
 
 @contextmanager
@@ -277,6 +219,12 @@ def pitch(plane: Any) -> int:
     step: int = plane.itemsize
     assert plane.shape[1] < 2 or plane.strides[1] == step, "samples of a row are not side by side"
     return int(plane.strides[0]) // step
+
+
+def host(array: Any) -> npt.NDArray[Any]:
+    """Return an array of NumPy or CuPy in main memory."""
+    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return found
 
 
 def upload(array: np.ndarray[Any, Any]) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError, OutputError
+from snellen.frames import arrays
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
 from snellen.gpu import device as devices
@@ -163,7 +164,7 @@ class FrameFits:
         self.rows.append(row)
         if not self._keep:
             self.psfs.clear()
-        self.psfs.append(found.psf if isinstance(found.psf, np.ndarray) else found.psf.get())
+        self.psfs.append(arrays.host(found.psf))
         if not self._silent:
             self._report(row)
 

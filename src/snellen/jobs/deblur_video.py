@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from snellen.frames.arrays import host
 from snellen.jobs import psf_files
 from snellen.jobs.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.deblur_outcomes import report_outcomes
@@ -17,7 +18,6 @@ from snellen.jobs.film_workers import film_workers
 from snellen.jobs.segments import segments_of
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
-from snellen.mia.searched import host
 from snellen.video.region import RegionStep
 from snellen.video.track import Track
 

@@ -66,7 +66,7 @@ def inline(psf: Any, parameter: str) -> Psf | None:
             f"`{parameter}` is no array ({error.message}); give rows of one length, of numbers",
             parameter=parameter,
         ) from error
-    array = array if isinstance(array, np.ndarray) else array.get()
+    array = arrays.host(array)
     if array.size > MANY:
         raise InputError(
             f"got `{parameter}` of shape {array.shape}; expected at most {MANY:,} numbers",

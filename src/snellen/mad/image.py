@@ -17,13 +17,13 @@ from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
+from snellen.frames.placement import choose_together, moved
 from snellen.frames.values import flag
 from snellen.gpu import memory
 from snellen.mad.beside import measured
 from snellen.mad.definition import SMALLEST, Definition, Variant
 from snellen.mad.inputs import Precision, precision
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
-from snellen.mad.placement import choose_devices, moved
 from snellen.mad.result import Score
 from snellen.mad.scorer import BYTES, Scorer
 from snellen.metrics.names import MAD
@@ -127,7 +127,7 @@ def score(
             check_dtype(arrays.read(image).dtype)
     shapes = [_shape(image) for image in (reference, distorted)]
     where = [Channels.of(shape, channel_axis, alpha=False) for shape in shapes]
-    home, chosen = choose_devices((distorted, reference), device)
+    home, chosen = choose_together((distorted, reference), device, "MAD")
     groups: list[tuple[str, ...]] = [chosen]
     if any(one.batched(shape) for one, shape in zip(where, shapes, strict=True)):
         groups = [(one,) for one in chosen]  # which share the pairs, or else the subbands

@@ -8,8 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from snellen.errors import InputError, quoted
-from snellen.frames import arrays, values
+from snellen.frames import values
 from snellen.frames.frame import Format
+from snellen.frames.placement import taken
 
 Precision = Literal["float32", "float64"]
 DTYPES: tuple[str, ...] = get_args(Precision)
@@ -37,16 +38,8 @@ def plane(given: Any, format: Format, devices: tuple[str, ...]) -> Any:
     InputError
         A plane of another shape, type or place.
     """
-    if not isinstance(given, np.ndarray) and (
-        devices == ("cpu",) or arrays.place(given) != devices[0]
-    ):
-        raise InputError(
-            f"got a plane that is no NumPy array"
-            f"{'' if devices == ('cpu',) else ', nor CuPy there'}, for a Scorer on "
-            f"{','.join(devices)!r}",
-            advice="use snellen.score for arrays of other libraries",
-        )
-    found = arrays.plain(given)
+    advice = "use snellen.score for arrays of other libraries"
+    found = taken(given, ",".join(devices), "plane", "Scorer", advice=advice)
     shape, types = format.shapes[0], [format.dtype]
     if format.bits == 0:
         types.append(np.dtype(np.float64))

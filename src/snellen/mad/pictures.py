@@ -13,11 +13,11 @@ from snellen.engine.prepared import borrowed
 from snellen.errors import InputError
 from snellen.frames import arrays, white
 from snellen.frames.axes import NOT_FINITE, REPLACE, Axes, check_dtype, check_finite
+from snellen.frames.placement import moved
 from snellen.frames.values import check_bytes
 from snellen.mad.cuda.pictures import SLACK, Luma, Pictures
 from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
-from snellen.mad.placement import moved
 
 Array = Any
 """Of NumPy or CuPy."""

@@ -20,11 +20,11 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
+from snellen.frames.placement import choose_together
 from snellen.mad.combine import B1, B2
 from snellen.mad.definition import SMALLEST
 from snellen.mad.motion import SIDE, Motion, motion
 from snellen.mad.pictures import check, plain
-from snellen.mad.placement import choose_devices
 from snellen.mad.scorer import Scorer
 
 HI_SCALE = 10.0  # of the detection map's root mean square; MAD of 2011 has 200
@@ -88,12 +88,12 @@ def st_mad(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     clips = reference, distorted
-    home, chosen = choose_devices(clips, device)
+    home, chosen = choose_together(clips, device, "MAD")
     scorer = Scorer(hi_scale=HI_SCALE, device=chosen, dtype=dtype)
     with arrays.working(home, chosen[0]), scorer:
         one, other = (arrays.read(clip) for clip in clips)
         peak = _checked(one, other, data_range)
-        moves = motion(plain(_host(frame), peak, "cpu") for frame in one)
+        moves = motion(plain(arrays.host(frame), peak, "cpu") for frame in one)
         if not moves.of_rows > 0:
             raise InputError(
                 f"nothing moves in the {len(one)} frames of the reference; ST-MAD weighs by motion "
@@ -169,11 +169,6 @@ def _rows(clip: Array) -> Iterator[Array]:
     """Yield the slices (T, N) through rows 4, 12, 20 … of the whole blocks."""
     for row in range(FIRST, clip.shape[1] // SIDE * SIDE, SIDE):
         yield clip[:, row]
-
-
-def _host(frame: Array) -> npt.NDArray[Any]:
-    host: npt.NDArray[Any] = frame if isinstance(frame, np.ndarray) else frame.get()
-    return host
 
 
 def _checked(reference: Array, distorted: Array, data_range: float | None) -> float:

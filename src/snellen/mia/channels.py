@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.frames import arrays
+from snellen.frames.arrays import host
 from snellen.frames.axes import Axes
 from snellen.frames.colour import KB, KG, KR
 from snellen.mia import samples
@@ -22,7 +23,7 @@ from snellen.mia.batches import Found, joined, restored
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method
 from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
-from snellen.mia.searched import host, searched
+from snellen.mia.searched import searched
 from snellen.mia.tiles import Tiles, psf_axes
 
 FEW = 1 << 20

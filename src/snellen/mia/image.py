@@ -19,6 +19,7 @@ from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.caution import caution
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
+from snellen.frames.placement import choose_several
 from snellen.frames.values import check_bytes, choice
 from snellen.mia import samples, settings
 from snellen.mia.channels import Work, restored_array
@@ -222,7 +223,7 @@ def deblur(
     searched = chosen_prior(prior, psf, multiframe, start)
     if iterations is None:
         iterations = ITERATIONS
-    several = arrays.choose_several(image, device, "MIA")
+    several = choose_several(image, device, "MIA")
     chosen = several[0]
     how: dict[str, Any] = {
         "psf_size": psf_size, "iterations": iterations, "noise": noise, "read_noise": read_noise,

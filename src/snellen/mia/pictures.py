@@ -15,6 +15,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
+from snellen.frames.placement import taken
 from snellen.gpu import memory
 from snellen.mia import edges, samples
 from snellen.mia import psf as psfs
@@ -66,16 +67,8 @@ class Pictures:
 
     def check(self, image: Any) -> Any:
         """Return an array; refuse (InputError) another shape or type, or another device."""
-        if not isinstance(image, np.ndarray) and (
-            self._device == "cpu" or arrays.place(image) != self._device
-        ):
-            raise InputError(
-                f"got a picture that is no NumPy array"
-                f"{'' if self._device == 'cpu' else ', nor CuPy there'}, for a Deblurrer on "
-                f"{self._device!r}",
-                advice="use snellen.deblur for arrays of other libraries",
-            )
-        image = arrays.plain(image)
+        advice = "use snellen.deblur for arrays of other libraries"
+        image = taken(image, self._device, "picture", "Deblurrer", advice=advice)
         if image.shape != (*self._lead, *self.shape):
             raise InputError(
                 f"got an array {image.shape}; prepared for {(*self._lead, *self.shape)}",
@@ -129,7 +122,7 @@ class Pictures:
         sharp = sharp.astype(dtype) if is_whole else samples.finished(sharp, white, dtype)
         for i in np.flatnonzero(flat).tolist():
             begun = psfs.from_period(start[i], self._side)
-            blurs[i] = begun if isinstance(begun, type(blurs)) else begun.get()
+            blurs[i] = begun if isinstance(begun, type(blurs)) else arrays.host(begun)
             value: Any = frames[i, 0, 0, 0]
             if self._converted:
                 real = np.full((1, 1), float(value) / peak)

@@ -201,7 +201,7 @@ class Restorer:
         if fetched:
             sharp, blurs = fetched()
         at.refuse(peak)  # which waits for the GPU, so that the next call may be on another stream
-        flat = flat if isinstance(flat, np.ndarray) else flat.get()
+        flat = arrays.host(flat)
         if warm:
             for i in np.flatnonzero(flat).tolist():
                 following[i] = start[i]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.pool import Pool
-from snellen.frames.arrays import library
+from snellen.frames.arrays import host, library
 from snellen.mia import settings
 from snellen.mia.batches import restored
 from snellen.mia.definition import Definition
@@ -85,9 +85,3 @@ def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float, 
         ratings, left = map(list, zip(*found, strict=True))
     best = int(np.argmin(ratings))
     return psfs[best], judge.weight(left[best]), judge.agree(psfs, ratings)
-
-
-def host(array: Any) -> npt.NDArray[Any]:
-    """Return an array in main memory."""
-    found: npt.NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
-    return found

@@ -142,7 +142,7 @@ def given(psf: Any, name: str = "psf") -> Float64:
             parameter=name,
             advice="give rows of numbers, all of one length",
         ) from error
-    return psfs.given(array if isinstance(array, np.ndarray) else array.get(), name)
+    return psfs.given(arrays.host(array), name)
 
 
 def first(start: Any, size: object) -> Float64:

@@ -14,6 +14,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays, values
 from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
+from snellen.frames.placement import taken
 from snellen.mia import settings
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.stream_thread import PATIENCE, Core, Job, Region
@@ -181,14 +182,7 @@ class Stream(Holder):
         """Return a frame, and column and row of a region that is inside it."""
         self._home.check()
         self._core.check_open()
-        device = self._core.deblurrer.device
-        if not isinstance(frame, np.ndarray) and (device == "cpu" or arrays.place(frame) != device):
-            raise InputError(
-                f"got a frame that is no NumPy array"
-                f"{'' if device == 'cpu' else ', nor CuPy there'}, for a stream on {device!r}",
-                parameter="frame",
-            )
-        frame = arrays.plain(frame)
+        frame = taken(frame, self._core.deblurrer.device, "frame", "stream", parameter="frame")
         if frame.ndim != 2:
             raise InputError(
                 f"got a frame of shape {frame.shape}; expected (rows, columns) of one plane",

@@ -12,6 +12,7 @@ import numpy as np
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
+from snellen.frames.placement import choose_several
 from snellen.gpu import memory
 from snellen.upscaling.fit import fitted
 from snellen.upscaling.sample_values import Values, values_of
@@ -51,7 +52,7 @@ def enlarged_to(
     InputError
         The result would be too large, or as of `snellen.upscale`.
     """
-    chosen = arrays.choose_several(image, device, "super-resolution")[0]
+    chosen = choose_several(image, device, "super-resolution")[0]
     home = "cpu" if arrays.place(image) == "cpu" else chosen
     with arrays.working(image, home):
         array = arrays.read(image)
@@ -77,7 +78,7 @@ def _at_size(array: Array, axes: Axes, found: Geometry, values: Values) -> Array
     height, width = axes.size
     large = replace(axes, size=(height * prod(found.scales), width * prod(found.scales)))
     final = replace(axes, size=(found.height, found.width))
-    host = array if isinstance(array, np.ndarray) else array.get()
+    host = arrays.host(array)
     result = np.empty(final.shape, array.dtype)
     for picture, out in zip(large.pictures(host), final.pictures(result), strict=True):
         out[...] = fitted(picture.astype(picture.dtype.newbyteorder("="), copy=False), found)

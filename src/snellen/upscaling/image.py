@@ -21,6 +21,7 @@ from snellen.frames.bicubic import bicubic
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Frame
+from snellen.frames.placement import choose_several
 from snellen.frames.values import check_bytes
 from snellen.gpu import memory
 from snellen.process import while_running
@@ -192,7 +193,7 @@ def enlarged(
     It is called after each band of a large picture in main memory. With `look` it is said if the
     first picture looks coded.
     """
-    chosen = arrays.choose_several(image, device, "super-resolution")
+    chosen = choose_several(image, device, "super-resolution")
     loaded = load(model, scale)
     on_host = arrays.place(image) == "cpu"
     with arrays.working(image, "cpu" if on_host else chosen[0]):
