@@ -23,9 +23,9 @@ from snellen.mad import loggabor
 from snellen.mad.combine import mad
 from snellen.mad.csf import csf
 from snellen.mad.definition import BLOCK, MARGIN, STEP
-from snellen.mad.difference import WEIGHTS
 from snellen.mad.lightness import POWER, K
 from snellen.mad.masking import GATE, PROBE, THRESHOLD
+from snellen.mad.statistics import WEIGHTS
 
 TRANSFORMS = "PyTorch, 2 FFTs and 40 inverse FFTs alone"
 APPEARANCE = "PyTorch, appearance stage alone"

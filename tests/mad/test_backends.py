@@ -84,10 +84,10 @@ def make(monkeypatch):
     monkeypatch.setattr("snellen.frames.arrays.plain", lambda plane: plane)
     log = []
 
-    def made(self, format, peak, dtype, names):
+    def made(definition, format, peak, names, dtype):
         return Pretended(log, names, dtype)
 
-    monkeypatch.setattr(Scorer, "_made", made)
+    monkeypatch.setattr("snellen.mad.backends.on_devices", made)
 
     def make(device, **options):
         scorer = Scorer(device=device, **options)

@@ -1,4 +1,4 @@
-"""Appearance, step 2."""
+"""Appearance, steps 2 and 3."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.mad.definition import grid
-from snellen.mad.statistics import statistics
+from snellen.mad.statistics import WEIGHTS, difference, statistics
 from support.mad import reference
 from support.mad.drawn import SIZES, nans
 
@@ -46,3 +46,19 @@ def test_a_faint_subband_has_its_own(random):
     assert np.isfinite(faint).all()
     # m4 ends at 1e-360, below what float64 can hold; skewness still has a digit or none.
     assert (np.abs(faint[1]) <= np.abs(skew).max() + 1).all() and (faint[2] <= 256).all()
+
+
+def test_the_weights():
+    np.testing.assert_allclose(WEIGHTS, reference.SCALE_WEIGHTS, rtol=1e-15)
+
+
+def test_weighted_by_scale(random):
+    one, other = random.normal(size=(2, 5, 4, 3, 6, 7))
+    out = nans(6, 7)
+    difference(one, other, out)
+    std, skew, kurtosis = np.moveaxis(np.abs(one - other), 2, 0)
+    terms = std + 2 * skew + kurtosis
+    wanted = np.tensordot(reference.SCALE_WEIGHTS, terms.sum(1), 1)
+    np.testing.assert_allclose(out, wanted, rtol=1e-14)  # 60 terms in another order
+    difference(one, one.copy(), out)
+    assert not out.any()

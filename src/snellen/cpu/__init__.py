@@ -1,3 +1,3 @@
-"""What all CPU backends use: compiled loops, and control of BLAS and of thread counts."""
+"""Tools of all CPU backends: compiled loops, and control of BLAS and of thread counts."""
 
 from snellen.cpu import pool as pool  # before SciPy is imported, which may need its stand-in

@@ -1,4 +1,4 @@
-"""What a fork waits for: transforms, and changes to the number of BLAS threads."""
+"""The gate at which a fork waits: transforms, and changes to the number of BLAS threads."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ class _Gate:
 
 
 GATE = _Gate()
-"""Of transforms, and of changes to the number of BLAS threads."""
+"""The gate of transforms, and of changes to the number of BLAS threads."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=GATE.fork, after_in_parent=GATE.forked, after_in_child=GATE.reset)

@@ -41,7 +41,7 @@ class Pool(Executor):
     """
 
     _asks = True
-    """Whether daemons are refused at the end."""
+    """True: daemons are refused at the end."""
 
     def __init__(self, count: int, name: str = "snellen") -> None:
         if count < 1:
@@ -122,7 +122,7 @@ class Pool(Executor):
 
 
 class _Thread(threading.Thread):
-    """Of a pool: whoever submits a task is asked himself whether Python waits for him."""
+    """A thread of a pool: whoever submits a task is asked himself whether Python waits for him."""
 
     awaited = True
 
@@ -130,7 +130,7 @@ class _Thread(threading.Thread):
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 _listing = lock()
 _ending = False
-"""Whether all threads have ended for which Python waits."""
+"""True: all threads have ended for which Python waits."""
 
 
 def awaited() -> bool:

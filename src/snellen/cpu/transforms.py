@@ -27,7 +27,7 @@ from snellen.cpu.gate import GATE
 MODULES = "_pocketfft.pypocketfft", "_duccfft.pyduccfft"
 """SciPy's, until 1.17 and from 1.18 on: c2c, r2c, c2r and good_size."""
 NOT_SCALED, BY_SIZE = 0, 2
-"""What the module calls its scalings of a transform, and of its inverse."""
+"""The module's names for its scalings of a transform, and of its inverse."""
 
 Array = npt.NDArray[Any]
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,12 +51,12 @@ def shared(devices: Sequence[str], count: int, work: Work, least: int = 1) -> No
     if len(devices) == 1:
         work(devices[0], iter(range(count)))
         return
-    parts = [count * number // len(devices) for number in range(len(devices) + 1)]
+    parts = evenly(count, len(devices))
     failed: list[BaseException | None] = [None] * len(devices)
     stop = threading.Event()
 
     def numbers(part: int) -> Iterator[int]:
-        for number in range(parts[part], parts[part + 1]):
+        for number in parts[part]:
             if stop.is_set():
                 return
             yield number
@@ -83,6 +84,12 @@ def shared(devices: Sequence[str], count: int, work: Work, least: int = 1) -> No
     for error in failed:
         if error is not None:
             raise error
+
+
+def evenly(count: int, parts: int) -> list[range]:
+    """Return the numbers 0 … count − 1 in so many parts, about equally many in each."""
+    edges = [count * part // parts for part in range(parts + 1)]
+    return [range(*pair) for pair in pairwise(edges)]
 
 
 def _join(threads: list[threading.Thread], stop: threading.Event) -> None:

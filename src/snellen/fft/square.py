@@ -39,11 +39,11 @@ class Variant:
     cluster: int
     """Blocks that share a picture."""
     apart: bool = False
-    """Whether the transposition has shared memory of its own."""
+    """True: the transposition has shared memory of its own."""
     overlap: bool = False
-    """Whether a kernel prepares itself while the one before it in the stream ends."""
+    """True: a kernel prepares itself while the one before it in the stream ends."""
     two_launches: bool = False
-    """Whether rows and columns are transformed by a launch each."""
+    """True: rows and columns are transformed by a launch each."""
     resident: int = 1
     """Blocks that registers must suffice for on a multiprocessor."""
     ahead: int = 0
@@ -52,7 +52,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What a block of a variant needs."""
+    """The resources that a block of a variant needs."""
 
     threads: int
     shared: int

@@ -12,7 +12,7 @@ from snellen.frames import arrays
 from snellen.gpu import device as devices
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 
 def choose(image: Any, device: str | Sequence[str], method: str) -> str:

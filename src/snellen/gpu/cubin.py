@@ -1,4 +1,4 @@
-"""What kernels use of a multiprocessor, read from their machine code: a cubin, an ELF file.
+"""Registers and memory that kernels use, read from their machine code: a cubin, an ELF file.
 
 The compiler's log says the same, but there is none where NVRTC takes code from a cache of its own,
 as it does on machines with a GPU.

@@ -20,7 +20,7 @@ from snellen.gpu.loaded import Loaded, known, load
 from snellen.gpu.nvrtc import PACKAGE, Binary
 
 ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")
-"""What every kernel is checked to compile for; others work where NVRTC knows them."""
+"""Every kernel is checked to compile for these; others work where NVRTC knows them."""
 
 PORTABLE = 8  # blocks of a cluster that every GPU with clusters allows
 

@@ -30,7 +30,7 @@ class Loaded:
     granted: int = 0
     """Bytes of dynamic shared memory that a block may use."""
     wide: bool = False
-    """Whether clusters may have more than PORTABLE blocks."""
+    """True: clusters may have more than PORTABLE blocks."""
     sizes: list[int] | None = None
     """Bytes of each parameter; None where the driver is older than 12.4 and cannot say."""
     count: int = 0

@@ -43,7 +43,7 @@ class Binary:
     log: str
     """Messages of the compiler and the assembler; none where NVRTC has a cache of its own."""
     kept: bool = field(default=False, compare=False)
-    """Whether the code was read from the disk, and not compiled now."""
+    """True: the code was read from the disk, and not compiled now."""
 
     def usage(self, name: str) -> Usage:
         """Return the use of registers and memory of the kernel with this name."""

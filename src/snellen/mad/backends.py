@@ -1,4 +1,4 @@
-"""The backends of a Scorer: by precision and by devices, and which of them has the reference.
+"""The backends of a Scorer: their interface, and which one takes a pair and has the reference.
 
 Most pairs go to the backend that `prepare` makes. Where float32 does not suffice, one in float64
 takes the pair; where several GPUs have pairs in flight, each GPU takes whole pairs. Backends for
@@ -10,18 +10,73 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import cycle
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from snellen.errors import InputError
+from snellen.frames.frame import Format
 from snellen.gpu import device as devices
-from snellen.mad.backend import Backend
+from snellen.gpu.profile import paused
+from snellen.mad.definition import Definition
 from snellen.mad.flat import flat
-from snellen.mad.result import Score
+from snellen.mad.result import PendingScore, Score
 
 Devices = tuple[str, ...]
-Make = Callable[[str | None, Devices], Backend]
+
+
+class Backend(Protocol):
+    """Scores planes of one format: see `mad.cpu`, `mad.cuda.backend`, `mad.cuda.multi_gpu`."""
+
+    dtype: str
+    """The precision, "float32" or "float64"."""
+
+    slots: int
+    """How many pairs in flight keep the devices busy."""
+
+    @property
+    def reference(self) -> Any:
+        """A copy of the samples of the reference that is set; None where nobody needs it."""
+        ...
+
+    def set_reference(self, reference: Any) -> None:
+        """Compute the reference's half and keep it until the next reference."""
+        ...
+
+    def submit(
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False,
+        to_host: bool = False,
+    ) -> PendingScore:  # fmt: skip
+        """Begin a comparison; None stands for the reference that is set.
+
+        `in_flight` says that other pairs follow before the score is asked for. Maps are NumPy's for
+        a NumPy plane, and for any `to_host`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release threads and buffers."""
+        ...
+
+
+def on_devices(
+    definition: Definition, format: Format, peak: float, names: Devices, dtype: str | None
+) -> Backend:
+    """Return a new backend for the devices that share a pair; None: its default precision.
+
+    The blank pair that it computes is not recorded in a profile.
+    """
+    given = definition, format, peak
+    with paused():
+        if names == ("cpu",):
+            from snellen.mad import cpu
+
+            return cpu.Backend(*given, dtype or "float64")
+        from snellen.mad.cuda import backend, multi_gpu
+
+        if len(names) > 1:
+            return multi_gpu.MultiGpuBackend(*given, names, dtype)
+        return backend.Backend(*given, names[0], dtype)
 
 
 class Member:
@@ -52,16 +107,18 @@ class Backends:
 
     Parameters
     ----------
-    make : callable
-        make(dtype, devices) returns a new backend for the devices that share a pair.
+    definition, format, peak
+        As for `on_devices`.
     names : tuple of str
         The devices.
     dtype : str or None
         The precision of all pairs; None: float64 where float32 does not suffice.
     """
 
-    def __init__(self, make: Make, names: Devices, dtype: str | None):
-        self._make, self._names, self._dtype = make, names, dtype
+    def __init__(
+        self, definition: Definition, format: Format, peak: float, names: Devices, dtype: str | None
+    ):
+        self._given, self._names, self._dtype = (definition, format, peak), names, dtype
         self._members: dict[tuple[bool, Devices], Member] = {}
         self._closed = False
         self.main = self._member(False, names).backend
@@ -172,7 +229,7 @@ class Backends:
         if self._closed:
             raise InputError("this Scorer was closed before this score was asked for")
         if (fine, names) not in self._members:
-            made = self._make("float64" if fine else self._dtype, names)
+            made = on_devices(*self._given, names, "float64" if fine else self._dtype)
             self._members[fine, names] = Member(made, names)
         return self._members[fine, names]
 

@@ -21,11 +21,10 @@ from snellen.gpu.profile import stage
 from snellen.mad import combine, loggabor, masking
 from snellen.mad.csf import csf
 from snellen.mad.definition import SMALLEST, WHITE, Definition, grid
-from snellen.mad.difference import difference
 from snellen.mad.error import local_mse
 from snellen.mad.lightness import lightness, table
 from snellen.mad.result import PendingScore, Score
-from snellen.mad.statistics import statistics
+from snellen.mad.statistics import difference, statistics
 
 FINE = 3  # scales whose subbands are float32 where that is asked for: see Appearance
 SCRATCH = 512 << 20  # bytes of the subbands that are under way at once

@@ -36,7 +36,7 @@ class Definition:
     """HI is so many times the detection map's root mean square: 200 in 2011, 10 in ST-MAD, 1 in the
     authors' code of April 2010."""
     eight_bit_lut: bool = False
-    """Whether lightness is read from the authors' table for 8-bit pictures, which takes white for
+    """True: lightness is read from the authors' table for 8-bit pictures, which takes white for
     254: what their code does when it is given integers."""
 
     def __post_init__(self) -> None:

@@ -32,7 +32,7 @@ from snellen.metrics.ssim import WINDOW
 from snellen.process import while_running
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 WORTH = 1 << 19  # pixels that pay for a thread and a further GPU: half a millisecond
 

@@ -1,4 +1,4 @@
-"""What a Scorer is given: planes, pairs of them, and a precision; each is checked."""
+"""The inputs of a Scorer: planes, pairs of them, and a precision; each is checked."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from snellen.mad.definition import SMALLEST
 from snellen.mad.luma import luma
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 PAIR = 1000  # bytes of a pair's numbers, until all are known
 

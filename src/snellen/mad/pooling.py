@@ -29,7 +29,7 @@ class Pooled(Brief):
     """5th percentile: between two scores, linearly (NumPy's default; Hyndman and Fan's type 7)."""
     p95: float
     of_mean_mse: float | None = None
-    """Of PSNR: that of the mean of the pictures' mean squared errors, in dB, as FFmpeg's summary
+    """For PSNR, that of the mean of the pictures' mean squared errors, in dB, as FFmpeg's summary
     has it; at most `mean`, which is that of their decibels. None: another score."""
 
     def facts(self) -> dict[str, Any]:

@@ -14,10 +14,8 @@ from snellen.errors import InputError, quoted
 from snellen.frames import values
 from snellen.frames.frame import Format, check_format
 from snellen.gpu import device as devices
-from snellen.gpu.profile import paused
 from snellen.mad import definition as definitions
 from snellen.mad import inputs
-from snellen.mad.backend import Backend
 from snellen.mad.backends import Backends
 from snellen.mad.definition import SMALLEST, Definition
 from snellen.mad.result import Score
@@ -137,10 +135,10 @@ class Scorer(Holder):
         values.check_bytes(BYTES * format.height * format.width, size)
         luma = replace(format, subsampling=None)
 
-        def make(dtype: str | None, names: tuple[str, ...]) -> Backend:
-            return self._made(luma, peak, dtype, names)
-
-        self._backends = retried(self.devices, lambda: Backends(make, self.devices, self._dtype))
+        self._backends = retried(
+            self.devices,
+            lambda: Backends(self.definition, luma, peak, self.devices, self._dtype),
+        )
         self._format, self.dtype = luma, self._backends.main.dtype
         self.slots, self._home = self._backends.main.slots, Home(WHAT)
         return format
@@ -280,22 +278,6 @@ class Scorer(Holder):
         self._format, self.slots = None, 1
         if backends and not self._home.keep(backends):
             backends.close()
-
-    def _made(
-        self, format: Format, peak: float, dtype: str | None, names: tuple[str, ...]
-    ) -> Backend:
-        """Return a new backend. The blank pair that it computes is not recorded in a profile."""
-        given = self.definition, format, peak
-        with paused():
-            if names == ("cpu",):
-                from snellen.mad import cpu
-
-                return cpu.Backend(*given, dtype or "float64")
-            from snellen.mad.cuda import backend, multi_gpu
-
-            if len(names) > 1:
-                return multi_gpu.MultiGpuBackend(*given, names, dtype)
-            return backend.Backend(*given, names[0], dtype)
 
     def _open(self) -> Backends:
         """Return the backends, which are there once a plane was checked."""

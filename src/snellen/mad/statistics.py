@@ -1,4 +1,4 @@
-"""Appearance, step 2: standard deviation, skewness and kurtosis of the blocks of a subband."""
+"""Appearance, steps 2 and 3: the statistics of the blocks of subbands, and their difference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import numpy.typing as npt
 from snellen.cpu.compiled import compiled
 
 Array = npt.NDArray[Any]
+
+WEIGHTS = (0.5 / 13.25, 0.75 / 13.25, 1 / 13.25, 5 / 13.25, 6 / 13.25)
+"""Weights of the scales, from fine to coarse; Larson & Chandler 2010, 3.2. Their sum is 1."""
+SKEW = 2.0  # weight of the skewness; standard deviation and kurtosis have weight 1
 
 
 def statistics(response: Array, out: npt.NDArray[np.float64]) -> None:
@@ -112,3 +116,29 @@ def _normalise(block, deviation, skewness, kurtosis):  # type: ignore[no-untyped
         if m2 > 0:  # not divided by m2²: it may underflow
             skewness[b] = 16 * (m3 / m2) / np.sqrt(m2)
             kurtosis[b] = 256 * (m4 / m2) / m2
+
+
+@compiled
+def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
+    """Compute Σ weight · (|Δ std| + 2 |Δ skewness| + |Δ kurtosis|) over scales and orientations.
+
+    Parameters
+    ----------
+    reference, distorted : (5, orientations, 3, rows, columns)
+        Statistics of all subbands, as `statistics` computes them.
+    out : (rows, columns)
+        Map of blocks.
+    """
+    for a in range(out.shape[0]):
+        for b in range(out.shape[1]):
+            out[a, b] = 0
+    for scale in range(reference.shape[0]):
+        weight = WEIGHTS[scale]
+        for orientation in range(reference.shape[1]):
+            one, other = reference[scale, orientation], distorted[scale, orientation]
+            for a in range(out.shape[0]):
+                for b in range(out.shape[1]):
+                    std = abs(one[0, a, b] - other[0, a, b])
+                    skew = abs(one[1, a, b] - other[1, a, b])
+                    kurtosis = abs(one[2, a, b] - other[2, a, b])
+                    out[a, b] += weight * (std + SKEW * skew + kurtosis)

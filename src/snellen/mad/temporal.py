@@ -33,7 +33,7 @@ FIRST = 4  # index of the first slice; the next one lies SIDE on
 GROUP = 8  # column slices cut at once, every SIDE-th of 64 bytes, which a CPU reads together
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 Float64 = npt.NDArray[np.float64]
 

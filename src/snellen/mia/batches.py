@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.engine.prepared import borrowed
+from snellen.engine.several import evenly
 from snellen.frames.arrays import library
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
@@ -48,7 +48,7 @@ class Found:
     history: tuple[Step, ...]
     """Progress, over all batches."""
     outcomes: npt.NDArray[np.str_] | None = None
-    """What prior="auto" made of each picture, see `Restored.outcome`: (N,)."""
+    """Outcome of each picture with prior="auto", see `Restored.outcome`: (N,)."""
 
 
 def restored(
@@ -145,7 +145,7 @@ def _parts(count: int, samples: int, available: int) -> list[slice]:
     suffice in fact, the GPU backend raises DeviceError.
     """
     parts = -(-count // max(1, available // samples))
-    return [slice(*pair) for pair in pairwise(count * i // parts for i in range(parts + 1))]
+    return [slice(part.start, part.stop) for part in evenly(count, parts)]
 
 
 def joined(runs: Sequence[Restored | Found]) -> tuple[Step, ...]:

@@ -21,7 +21,7 @@ from snellen.mia.psf import from_period, to_period
 WHOLE = "whole"
 """Moves are by whole pixels, as in implementations that interpolate nothing."""
 Recentre = bool | str
-"""Whether PSFs, and the pictures with them, are moved: True, False or WHOLE."""
+"""PSFs, and the pictures with them, are moved or not: True, False or WHOLE."""
 LEAST = 1e-6
 """Pixels; a shorter fraction is none, so that rounding moves no symmetric PSF and no picture."""
 RADIUS = 8
@@ -30,8 +30,8 @@ sample to the next, so that those beyond are below 3·10⁻⁵."""
 BAND = 1 << 16
 """Samples of lines that are moved at once, for the sake of caches and of memory."""
 ROUNDS = 4
-"""Of `centred`. Where flows are cut, the centre moves by a little more or less than a: by up to a
-tenth of it, so that each round leaves a tenth."""
+"""Rounds of `centred`. Where flows are cut, the centre moves by a little more or less than a: by up
+to a tenth of it, so that each round leaves a tenth."""
 
 Float64 = npt.NDArray[np.float64]
 

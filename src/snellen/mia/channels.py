@@ -31,18 +31,18 @@ FEW = 1 << 20
 second (lab/first-use.md). Both compute the same bits."""
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done with an array."""
+    """The work that is done with an array."""
 
     axes: Axes
-    """Of the array."""
+    """Axes of the array."""
     tiles: Tiles | None
-    """Of its pictures; None: they are restored whole."""
+    """Tiles of its pictures; None: they are restored whole."""
     method: Method
     """All settings, and the device."""
     blurs: Float64 | None = None
@@ -51,7 +51,7 @@ class Work:
     """Which prior finds the PSFs, "auto" with doubts; None: the iterations do, or `blurs` are
     given."""
     weighs: bool = False
-    """Whether a picture whose PSF a prior found is restored with its own total variation."""
+    """True: a picture whose PSF a prior found is restored with its own total variation."""
     peak: float = 1.0
     """The sample value of white."""
 

@@ -75,7 +75,7 @@ class Definition:
     """Standard deviation of Gaussian noise in addition to Poisson noise, in units of white, 0 …
     1000; its square is added to y and g (Snyder et al. 1993)."""
     blind: bool = True
-    """Whether h is estimated, too; otherwise it is given."""
+    """True: h is estimated, too; otherwise it is given."""
     tv: float = 0.0
     """Weight λ of the total variation of the old f; 0: none; see TV_STABLE. Above √TV_EPS / 4 =
     2.5e-4, flat white areas alternate by about λ from an iteration to the next (darker areas only

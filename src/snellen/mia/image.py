@@ -41,7 +41,7 @@ DOUBT = (
 )
 """Warning of prior="auto"."""
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 
 class _How(TypedDict, total=False):

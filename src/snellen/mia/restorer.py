@@ -28,7 +28,7 @@ from snellen.mia.progress import Callback, Watch, iterated
 from snellen.mia.result import Restored
 
 BYTES = 30
-"""Of memory for a sample, at least: that of float32 on the CPU, without a margin."""
+"""Bytes of memory for a sample, at least: those of float32 on the CPU, without a margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +36,31 @@ class Run:
     """How a batch is restored: what nothing has to be prepared for."""
 
     iterations: int
-    """Of each picture, at most."""
+    """Iterations of each picture, at most."""
     every: int
     """Iterations between two checks of the progress."""
     tolerance: float = 0.0
     """Stop where they change every picture by less; 0: never."""
     history: bool = False
-    """Whether to record the progress."""
+    """True: the progress is recorded."""
     recentre: Recentre = True
-    """Whether PSFs, and the pictures with them, are centred at the end; "whole": to a pixel."""
+    """True: PSFs, and the pictures with them, are centred at the end; "whole": to a pixel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a Restorer is prepared for."""
+    """The work that a Restorer is prepared for."""
 
     definition: Definition
-    """Of the iteration."""
+    """The variant of the iteration."""
     format: Format
-    """Of the pictures: luma only."""
+    """The format of the pictures: luma only."""
     bits: int | None
     """Depth of the results; None: the type of the pictures."""
     counts: tuple[int, int]
     """B pictures at once, of M frames each."""
     side: int
-    """Of the PSFs, odd."""
+    """Side of the PSFs, odd."""
     edges: str
     """The rule of `edges`."""
     dtype: str
@@ -74,7 +74,7 @@ class Method:
     """All settings of a restoration."""
 
     prepared: Prepared
-    """What has to be prepared."""
+    """The settings that need preparation."""
     how: Run
     """The rest."""
     start: npt.NDArray[np.float64]

@@ -24,7 +24,7 @@ else:
 AUTO = "auto"
 """The prior that finds the blur of stills, and doubts it."""
 RESTORED, SHARP, IMPLAUSIBLE = "restored", "no blur", "implausible"
-"""What becomes of a picture with that prior."""
+"""Outcomes of a picture with that prior."""
 
 
 def in_a_word(outcomes: Sequence[str | None]) -> str | None:
@@ -64,7 +64,7 @@ class Restored(Brief, Generic[Array]):
     history: tuple[Step, ...] = ()
     """Progress at every check, if it was requested."""
     outcome: Any = None
-    """What became of the search of prior="auto": "restored", or the picture is returned as it was,
+    """The outcome of the search of prior="auto": "restored", or the picture is returned as it was,
     which found "no blur", or only one that is "implausible", as with too much noise. Of a batch,
     and of tiles, a NumPy array of these over its axes. None: another prior, or none."""
 

@@ -31,14 +31,14 @@ Float64 = npt.NDArray[np.float64]
 
 
 class Searched(NamedTuple):
-    """What a prior has found of N pictures."""
+    """The PSFs that a prior has found of N pictures."""
 
     psfs: Float64
     """(N, 1, K, K)."""
     weights: list[float]
     """The weight of total variation with which each picture is restored best."""
     agreed: list[bool]
-    """Whether the starts of each picture agree about its PSF."""
+    """True where the starts of a picture agree about its PSF."""
 
 
 def searched(luma: Any, method: Method, callback: Callback | None) -> Searched:

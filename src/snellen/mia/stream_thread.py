@@ -30,7 +30,7 @@ class Region:
     """A region that was restored."""
 
     number: int
-    """Of its frame, as they were pushed, from 0; a gap says which were dropped."""
+    """Number of its frame, as they were pushed, from 0; a gap says which were dropped."""
     position: tuple[int, int]
     """Column and row of its top left sample in the frame."""
     restored: Restored

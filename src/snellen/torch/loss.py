@@ -18,11 +18,11 @@ from snellen.mad.combine import B1, B2
 from snellen.mad.csf import csf
 from snellen.mad.cuda.pictures import SLACK
 from snellen.mad.definition import BLOCK, MARGIN, STEP, WHITE, Definition, Variant, grid
-from snellen.mad.difference import SKEW, WEIGHTS
 from snellen.mad.error import BEFORE
 from snellen.mad.lightness import LAST, POWER, K
 from snellen.mad.luma import BLUE, GREEN, RED
 from snellen.mad.pictures import check_extremes, check_range
+from snellen.mad.statistics import SKEW, WEIGHTS
 from snellen.torch.mad import check_reduction, checked
 
 KEPT = 2

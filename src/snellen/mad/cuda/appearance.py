@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from snellen.engine.several import evenly
 from snellen.fft.plan import Plan
 from snellen.frames.frame import Format
 from snellen.gpu import profile
@@ -32,12 +32,8 @@ class Appearance:
 
     Parameters
     ----------
-    definition : Definition
-    format : Format
-    peak : float
-        The sample value of white.
-    dtype : str
-        "float32" or "float64".
+    definition, format, peak, dtype
+        As for `backend.Backend`.
     bands : range
         Numbers of the filters that this GPU computes.
     guests : int
@@ -164,5 +160,4 @@ def fits_twice(bands: range, height: int, width: int, dtype: str) -> bool:
 def parts(bands: range, size: int, share: int = 1) -> Iterator[range]:
     """Yield parts of `bands`, as alike as can be, within SCRATCH / `share` where one has `size`."""
     count = -(-len(bands) // max(1, SCRATCH // share // size))
-    edges = [bands.start + len(bands) * i // count for i in range(count + 1)]
-    return (range(a, b) for a, b in pairwise(edges))
+    return (bands[part.start : part.stop] for part in evenly(len(bands), count))

@@ -20,12 +20,8 @@ class Detection:
 
     Parameters
     ----------
-    definition : Definition
-    format : Format
-    peak : float
-        The sample value of white.
-    dtype : str
-        "float32" or "float64".
+    definition, format, peak, dtype
+        As for `backend.Backend`.
     combine : Combine
         Sums up the map.
     """

@@ -27,12 +27,8 @@ class Lightness:
 
     Parameters
     ----------
-    definition : Definition
-    format : Format
-    peak : float
-        The sample value of white.
-    dtype : str
-        Precision, "float32" or "float64".
+    definition, format, peak, dtype
+        As for `backend.Backend`.
     """
 
     def __init__(self, definition: Definition, format: Format, peak: float, dtype: str):

@@ -9,8 +9,8 @@ from snellen.gpu.kernel import Kernel
 from snellen.mad.cuda.precision import literal, row, types
 from snellen.mad.cuda.strips import THREADS, Strips
 from snellen.mad.definition import STEP
-from snellen.mad.difference import SKEW, WEIGHTS
 from snellen.mad.loggabor import ORIENTATIONS
+from snellen.mad.statistics import SKEW, WEIGHTS
 
 
 class Statistics:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from snellen.cpu import threads
 from snellen.cpu.pool import Pool
+from snellen.engine.several import evenly
 from snellen.gpu.memory import pinned
 
 STRIP = 2 << 20
@@ -34,8 +34,7 @@ class Upload:
         self._staged = [pinned(samples.shape[1:], samples.dtype) for _ in range(2)]
         self._arrived = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
         count = min(MOST, threads.available(), max(1, samples[0].nbytes // STRIP))
-        edges = [samples.shape[1] * i // count for i in range(count + 1)]
-        self._strips = [slice(*pair) for pair in pairwise(edges)]
+        self._strips = [slice(s.start, s.stop) for s in evenly(samples.shape[1], count)]
         self._pool = Pool(count) if count > 1 else None
 
     def __call__(self, number: int, plane: Any, free: Any) -> Any:

@@ -41,17 +41,8 @@ class Backend(Checked):
 
     Parameters
     ----------
-    definition : Definition
-    period : (H, W)
-        Any.
-    frames : int
-        M, frames of each picture.
-    batch : int
-        B, pictures that are iterated at once.
-    device : str
-        "cuda:N".
-    dtype : str or None
-        Precision of all arrays: "float32", which None means, or "float64".
+    definition, period, frames, batch, device, dtype
+        As for `cpu.Backend`, on "cuda:N".
 
     Raises
     ------

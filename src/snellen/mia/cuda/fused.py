@@ -29,17 +29,8 @@ class Backend(Checked):
 
     Parameters
     ----------
-    definition : Definition
-    period : (H, W)
-        Each of 32, 64, 128, 256.
-    frames : int
-        M, frames of each picture.
-    batch : int
-        B, pictures that are iterated at once.
-    device : str
-        "cuda:N".
-    dtype : str, optional
-        "float32", the only precision of the kernel.
+    definition, period, frames, batch, device, dtype
+        As for `cpu.Backend`; sides of 32, 64, 128, 256, on "cuda:N", in float32.
     layout : Layout, optional
         How the period is divided; by default the first of `candidates` that the GPU takes.
 

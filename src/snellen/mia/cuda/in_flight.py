@@ -38,7 +38,7 @@ Results = tuple[Array, Array, Array]
 """Pictures (B, rows, columns), white being 1, PSFs (B, M, K, K) and the data fidelity (B,)."""
 
 Parts = tuple[Frames, Backend]
-"""What places pictures on the period, and what restores them: the buffers of a queue."""
+"""One places pictures on the period, the other restores them: the buffers of a queue."""
 
 
 class How(NamedTuple):

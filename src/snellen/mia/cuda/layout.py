@@ -52,12 +52,12 @@ class Layout:
     blocks_per_sm: int = 1
     """Blocks that a multiprocessor must be able to hold, which bounds the registers of a thread."""
     concurrent: bool = False
-    """Whether both columns of a pair have lanes of their own (lowest latency). Otherwise the same
+    """True: both columns of a pair have lanes of their own (lowest latency). Otherwise the same
     lanes treat them one after the other (least work)."""
     half_values: int = 0
     """Values that each lane of a half row (two real rows as one line) holds; 0: as of a row."""
     in_shared: bool = True
-    """Whether spectra are in shared memory. Otherwise they are in global memory, cached by L2."""
+    """True: spectra are in shared memory. Otherwise they are in global memory, cached by L2."""
 
     @property
     def half_row_values(self) -> int:

@@ -1,4 +1,4 @@
-"""What the cuFFT backend computes between transforms: the kernels of cufft.cu on its buffers.
+"""The work of the cuFFT backend between transforms: the kernels of cufft.cu on its buffers.
 
 Symbols as in docs/mia.md: f the estimate, h its PSFs, g = h ⊛ f, and F, H … their spectra.
 """

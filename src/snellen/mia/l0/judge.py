@@ -30,7 +30,7 @@ REACH = 4  # samples on each side of an edge, between which its height is measur
 HIGH = 0.3  # height of the edges that count, as a share of the picture's range
 NOISES = 8.0  # and as a multiple of the noise
 QUARTER = 0.3186
-"""Of the absolute values of a normal distribution of σ = 1, a quarter is less. Beside the median it
+"""A quarter of the absolute values of a normal distribution of σ = 1 is less. Beside the median it
 takes fewer lines of stripes and of small text for noise."""
 FEW = 50  # edges of a direction that say nothing
 POINT = 4.0  # samples; a smaller PSF, by its entropy, is none

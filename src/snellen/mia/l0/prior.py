@@ -37,8 +37,8 @@ WEIGHT = 4e-3  # λ of the first iteration, for pictures in 0 … 1; ibid.
 DECAY = 1.1  # λ is divided by this after each iteration, at all levels; ibid.
 LEAST = 1e-4  # lower limit of λ; ibid.
 STARTS = ((1.0, 2.0), (1.0, 1.0), (0.7, 2.0), (0.5, 1.0))
-"""What several searches start with: the side of the PSF, as a share of that asked for, and a factor
-of λ. A search may end in a wrong PSF, and other sizes and weights in the right one."""
+"""Searches start with these: the side of the PSF, as a share of that asked for, and a factor of λ.
+A search may end in a wrong PSF, and other sizes and weights in the right one."""
 MOST = 127
 """Greatest side of a PSF, pixels, of which the GPU computes all. A step of the conjugate gradients
 takes side⁴ products there; for larger ones the CPU's transforms are quicker."""
@@ -157,7 +157,7 @@ def _estimates(
 
 
 class _Start(NamedTuple):
-    """What a search begins with."""
+    """The beginning of a search."""
 
     pictures: list[Any]
     divisor: float

@@ -22,7 +22,7 @@ from snellen.mia.l0.pyramid import grow, levels
 
 Float64 = npt.NDArray[np.float64]
 Steps = Generator[None, None, Float64]
-"""Of a search, which returns its PSF."""
+"""The generator of a search, which returns its PSF."""
 
 
 class Search:
