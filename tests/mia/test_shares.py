@@ -28,7 +28,7 @@ def several(monkeypatch):
 
     monkeypatch.setattr(shares, "WORTH", 0)
     monkeypatch.setattr(shares, "_slice", sliced)
-    monkeypatch.setattr(image.arrays, "choose_several", lambda *_: ("cpu",) * 3)
+    monkeypatch.setattr(image, "choose_several", lambda *_: ("cpu",) * 3)
     return parts
 
 
