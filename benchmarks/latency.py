@@ -19,7 +19,7 @@ from snellen.bench.inputs import codes, picture
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
-from snellen.gpu.memory import pinned
+from snellen.gpu.pages import pinned
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.definition import ITERATIONS
 from snellen.mia.stream import Stream

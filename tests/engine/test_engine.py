@@ -15,7 +15,7 @@ from snellen.engine import streams as all_streams
 from snellen.engine.engine import Engine
 from snellen.errors import DeviceError, InputError
 from snellen.gpu import profile
-from snellen.gpu.memory import pinned
+from snellen.gpu.pages import pinned
 from support.fake_cupy import FakeCupy
 
 SIZES = [(1, 1), (3, 5), (17, 33)]

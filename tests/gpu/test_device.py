@@ -15,7 +15,7 @@ import pytest
 
 from snellen.cpu import threads
 from snellen.errors import DeviceError, InputError
-from snellen.gpu import device, memory
+from snellen.gpu import device, memory, pages
 from snellen.gpu import driver as nvidia
 from snellen.jobs import machine
 from support.fake_cupy import FakeCupy
@@ -317,13 +317,13 @@ def test_what_the_gpu_has_free(cuda):
 
 @pytest.mark.gpu
 def test_pinned_memory_is_handed_out_again():
-    first = memory.pinned((1080, 1920), np.uint16)
+    first = pages.pinned((1080, 1920), np.uint16)
     view, address = first[3:, 5:], first.ctypes.data
     assert first.shape == (1080, 1920) and first.dtype == np.uint16 and first.flags.writeable
     del first
-    assert memory.pinned((1080, 1920), np.uint16).ctypes.data != address  # the view holds it
+    assert pages.pinned((1080, 1920), np.uint16).ctypes.data != address  # the view holds it
     del view
-    held = [memory.pinned((2160, 1920), np.uint8) for _ in range(2)]  # as many bytes
+    held = [pages.pinned((2160, 1920), np.uint8) for _ in range(2)]  # as many bytes
     assert address in [array.ctypes.data for array in held]
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from snellen.gpu import graph, memory, reserved
-from snellen.gpu.memory import Pages, rounded
+from snellen.gpu import pages as page_locked
+from snellen.gpu.pages import Pages, rounded
 from support.fake_cupy import FakeCupy
 
 GB = 1 << 30
@@ -130,10 +131,10 @@ def cupy(monkeypatch):
     for module in (cupy, cuda, runtime, errors):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(memory, "_pool", None)
-    monkeypatch.setattr(memory, "_devices", set())
+    monkeypatch.setattr(memory, "used", set())
     monkeypatch.setattr(memory, "_dropped", [])
     monkeypatch.setattr(memory, "relieved", [])
-    monkeypatch.setattr(memory, "pages", Pages())
+    monkeypatch.setattr(page_locked, "pages", Pages())
     memory._total.cache_clear()
     yield SimpleNamespace(alloc=lambda size: cuda.get_allocator()(size), default=default, cuda=cuda)
     memory._total.cache_clear()
@@ -287,7 +288,7 @@ def test_memory_is_given_back_between_captures(cupy, monkeypatch):
 
 def test_page_locked_memory_stays_during_a_capture(cupy):
     """The garbage collector may give it back anywhere, and is not to wait there."""
-    large, small = memory.pages.take(GB), memory.pages.take(1)
+    large, small = page_locked.pages.take(GB), page_locked.pages.take(1)
     begun, finished = threading.Event(), threading.Event()
 
     def capture():
@@ -324,7 +325,7 @@ def test_sizes_of_blocks():
 
 
 def test_blocks_are_used_again_and_bounded(cupy):
-    pages = memory.pages
+    pages = page_locked.pages
     first = pages.take(100_000)
     address = first.ptr
     assert pages.lent == rounded(100_000)
@@ -333,13 +334,13 @@ def test_blocks_are_used_again_and_bounded(cupy):
     assert pages.take(99_000).ptr == address and Cuda.locked == 2 * GB - rounded(100_000)
     for size in range(1, 2000):
         pages.take(size * 4096)
-    assert 2 * GB - Cuda.locked <= memory.IDLE and len(pages._idle) <= memory.BLOCKS
+    assert 2 * GB - Cuda.locked <= page_locked.IDLE and len(pages._idle) <= page_locked.BLOCKS
     pages.clear()
     assert Cuda.locked == 2 * GB
 
 
 def test_page_locked_memory_runs_short(cupy):
-    pages, asked = memory.pages, []
+    pages, asked = page_locked.pages, []
     idle = pages.take(GB // 4)
     held = [pages.take(GB), pages.take(GB // 2)]
     del idle
@@ -356,7 +357,7 @@ def test_page_locked_memory_runs_short(cupy):
 
 
 def test_what_the_parent_has_is_not_used_in_a_child(cupy, monkeypatch):
-    pages = memory.pages
+    pages = page_locked.pages
     idle, held = pages.take(5000), pages.take(50_000)
     del idle
     monkeypatch.setattr("os.getpid", lambda: -1)
@@ -374,14 +375,14 @@ def test_pools_of_cupy_stay_as_they_are(cuda):
     before = pools[0].total_bytes(), pools[1].n_free_blocks()
     with memory.own():
         there = cuda.zeros((1000, 1000), np.float32)
-        array = memory.pinned((1000, 1000), np.float32)
+        array = page_locked.pinned((1000, 1000), np.float32)
         there.get(out=array)
         assert memory.held() >= there.nbytes
     assert not array.any()
     assert (pools[0].total_bytes(), pools[1].n_free_blocks()) == before
     held = memory.held()
     del there, array
-    memory.clear()
+    page_locked.clear()
     assert memory.held() < held
     with memory.own(), memory.callers():
         result = cuda.zeros(1000, np.float32)
@@ -395,7 +396,7 @@ def test_page_locked_memory_is_there_in_a_child(cuda):
 
     code = (
         "import os, signal, numpy\n"
-        "from snellen.gpu.memory import pinned\n"
+        "from snellen.gpu.pages import pinned\n"
         "array = pinned(10_000_000, numpy.uint8)\n"
         "array[:] = 7\n"
         "child = os.fork()\n"

@@ -52,14 +52,14 @@ def kept(gpu: bool) -> dict[str, int]:
     if gpu:
         import cupy
 
-        from snellen.gpu import memory
+        from snellen.gpu import memory, pages
 
         snellen.clear_cache()  # what the garbage collector has just given back
         cupy.get_default_memory_pool().free_all_blocks()
         found |= {
             "bytes of Snellen's pool": memory.held(),
             "bytes of CuPy's pool": cupy.get_default_memory_pool().total_bytes(),
-            "page-locked bytes": memory.pages.lent + memory.pages._bytes,
+            "page-locked bytes": pages.pages.lent + pages.pages._bytes,
         }
     return found
 

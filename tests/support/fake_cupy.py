@@ -18,7 +18,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from snellen.gpu import memory as gpu_memory
+from snellen.gpu import pages
 
 GARBAGE = 0xA5
 
@@ -49,7 +49,7 @@ class FakeCupy:
         cuda.Device, cuda.Event = Device, lambda **options: Event(self)
         cuda.get_current_stream = self.current
         cuda.PinnedMemory, cuda.PinnedMemoryPointer = PinnedMemory, self.page_locked
-        monkeypatch.setattr(gpu_memory, "pages", gpu_memory.Pages())
+        monkeypatch.setattr(pages, "pages", pages.Pages())
         cuda.Stream = lambda **options: Handle(Stream(self))
         cuda.Stream.null = self.null
         cuda.MemoryPool = lambda allocator=None: MemoryPool(self)

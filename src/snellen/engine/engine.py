@@ -58,8 +58,8 @@ from snellen.engine.streams import Streams
 from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.gpu.graph import capture
-from snellen.gpu.mapped import mapped
-from snellen.gpu.memory import lasting, pinned
+from snellen.gpu.memory import lasting
+from snellen.gpu.pages import mapped, pinned
 from snellen.gpu.profile import paused, stage
 from snellen.process import Home
 

@@ -28,7 +28,7 @@ from snellen import process
 from snellen.cpu import threads
 from snellen.errors import DeviceMemoryError, InputError
 from snellen.frames import limits
-from snellen.gpu import cache, memory
+from snellen.gpu import cache, memory, pages
 from snellen.gpu import device as gpus
 from snellen.process import Home
 
@@ -135,7 +135,7 @@ def clear_cache() -> None:
     """
     _released(None)
     cache.clear()
-    memory.clear()
+    pages.clear()
 
 
 def _settle(devices: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.gpu.memory import pinned
+from snellen.gpu.pages import pinned
 
 Arrays = tuple[Any, ...]
 """NumPy or CuPy arrays."""

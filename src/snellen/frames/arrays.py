@@ -19,7 +19,7 @@ import numpy.typing as npt
 from snellen.errors import DeviceMemoryError, InputError, SnellenError, quoted
 from snellen.frames import limits, values
 from snellen.gpu import device as devices
-from snellen.gpu import memory
+from snellen.gpu import pages as page_locked
 
 HOST = (1, 3)  # DLPack's device types of pageable and page-locked main memory: kDLCPU, kDLCUDAHost
 CUDA = (2, 13)  # DLPack's device types of GPU memory: kDLCUDA, kDLCUDAManaged
@@ -242,11 +242,11 @@ def result(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     It is page-locked (see `locked`), so that the GPU writes into it, unless it is so large that its
     memory could not be kept for the next call, or results that the caller keeps have taken much.
     """
-    size, pages = math.prod(shape) * np.dtype(dtype).itemsize, memory.pages
-    pages.most = max(memory.IDLE, min(KEPT, limits.memory() // KEPT_SHARE))
+    size, pages = math.prod(shape) * np.dtype(dtype).itemsize, page_locked.pages
+    pages.most = max(page_locked.IDLE, min(KEPT, limits.memory() // KEPT_SHARE))
     if size <= pages.most and (pages.lent + size <= max(LOCKED, limits.memory() // LOCKED_SHARE)):
         with suppress(DeviceMemoryError), devices.reporting():
-            return memory.pinned(shape, dtype)
+            return page_locked.pinned(shape, dtype)
     return np.empty(shape, dtype)
 
 

@@ -1,4 +1,4 @@
-"""Memory: Snellen's own pools on the GPUs and of page-locked memory, and what is free.
+"""Memory of the GPUs: Snellen's own pool on each, and what is free; `pages` has page-locked memory.
 
 What is prepared for later calls stays allocated. It comes from pools of Snellen's own, so that
 neither CuPy's default pool nor its pool of page-locked memory, which belong to the caller, grow::
@@ -11,25 +11,16 @@ neither CuPy's default pool nor its pool of page-locked memory, which belong to 
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from snellen import process
-from snellen.gpu import driver, graph
+from snellen.gpu import graph
 
 NO_MEMORY = 2  # cudaErrorMemoryAllocation
-PORTABLE = 1  # cudaHostAllocPortable: page-locked for every GPU
-IDLE = 1 << 29  # bytes of page-locked memory that nobody uses and that are kept for later
-BLOCKS = 512  # most blocks of such memory
-STEPS = 8  # sizes of page-locked blocks between two powers of two: at most 1/8 is wasted
-SMALLEST = 4096  # bytes of a page-locked block
 SHARE = 8  # idle objects keep at most this part of a GPU's memory
 SCRATCH = 3 << 30  # most bytes of a plane's features and patches: those of 4K enlarged ×2 by A+
 SCRATCH_SHARE = 0.8  # the part of the free memory that they may take
@@ -40,7 +31,7 @@ memory for later calls releases it and returns whether there was any."""
 
 _thread = threading.local()  # .callers: the allocator that was current outside of `own`
 _pool: Any = None
-_devices: set[int] = set()  # where the pool has been used
+used: set[int] = set()  # where the pool has been used
 _dropped: list[tuple[int, Any]] = []  # see `dropped`
 _making = process.lock()
 
@@ -78,7 +69,7 @@ def callers() -> Iterator[None]:
         try:
             return given(size)
         except OutOfMemoryError:
-            _relieve()
+            relieve()
         return given(size)
 
     _thread.callers = None
@@ -147,18 +138,6 @@ def _empty_dropped() -> None:
                     _dropped.remove(entry)
 
 
-def clear() -> None:
-    """Give all memory back that nobody uses: of every GPU, and page-locked."""
-    pages.clear()
-    if not _devices or driver.forked():
-        return
-    import cupy
-
-    for device in list(_devices):
-        with cupy.cuda.Device(device):
-            trim()
-
-
 def free_memory() -> int:
     """Return how many bytes may still be allocated on the current GPU.
 
@@ -195,21 +174,6 @@ def lasting() -> Iterator[None]:
         stream.synchronize()
 
 
-def pinned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return an array in page-locked memory, which asynchronous copies to and from a GPU need.
-
-    When the array and all views of it are gone, its memory serves later calls of about the same
-    size: the slow cudaHostAlloc is called for the first frames only. So hold the array until every
-    copy that was queued with it is done.
-    """
-    from cupy.cuda import PinnedMemoryPointer
-
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    # The array holds the block through the buffer protocol; the last view releases it.
-    block = pages.take(math.prod(shape) * np.dtype(dtype).itemsize)
-    return np.ndarray(shape, dtype, buffer=PinnedMemoryPointer(block, 0))
-
-
 def allocate(size: int) -> Any:
     """Allocate from Snellen's pool, on the current device and stream.
 
@@ -220,11 +184,11 @@ def allocate(size: int) -> Any:
     from cupy.cuda.runtime import getDevice
 
     device = int(getDevice())
-    if device not in _devices:
+    if device not in used:
         with _making:
             _pool = _pool or MemoryPool(_from_driver)
             _pool.set_limit(size=0)  # `_from_driver` knows the limit of both pools together
-            _devices.add(device)
+            used.add(device)
     return _pool.malloc(size)
 
 
@@ -237,14 +201,14 @@ def _from_driver(size: int) -> Any:
     if _excess() > 0:
         trim()
     if _excess() > 0:
-        _relieve()
+        relieve()
     if (excess := _excess()) > 0:
         total = held() - size
         raise OutOfMemoryError(size, total, held() - excess)
     try:
         return MemoryPointer(Memory(size), 0)
     except CUDARuntimeError as error:
-        if error.status != NO_MEMORY or not _relieve():
+        if error.status != NO_MEMORY or not relieve():
             raise
     return MemoryPointer(Memory(size), 0)
 
@@ -258,7 +222,7 @@ def _excess() -> int:
     return int(pool.total_bytes()) + held() - limit if limit else 0
 
 
-def _relieve(host: bool = False) -> bool:
+def relieve(host: bool = False) -> bool:
     """Release all that is kept on the current GPU, or page-locked; return whether there was any."""
     import cupy
 
@@ -268,102 +232,3 @@ def _relieve(host: bool = False) -> bool:
     found = [release(device) for release in relieved]
     trim()
     return any(found)
-
-
-class Pages:
-    """A pool of page-locked memory, bounded: what is not used for long is released.
-
-    Attributes
-    ----------
-    most : int
-        Bytes that nobody uses and that are kept for later.
-    lent : int
-        Bytes in use.
-    """
-
-    def __init__(self) -> None:
-        self.most = IDLE
-        self._lock, self._home = process.lock(), process.Home("page-locked memory")
-        self._idle: list[Any] = []  # the last one was used last
-        self._bytes = self.lent = 0
-
-    def take(self, size: int) -> Block:
-        """Return a block of at least `size` bytes; the last reference to it gives it back."""
-        size = rounded(size)
-        block = Block(self._found(size) or self._locked(size), self)
-        with self._lock:
-            self.lent += size
-        return block
-
-    def give(self, memory: Any) -> None:
-        """Take memory back; wait for no other thread, as the garbage collector may call."""
-        dropped = []
-        with graph.quiet() as quiet:
-            with self._lock:
-                self._idle.append(memory)
-                self._bytes += memory.size
-                self.lent -= memory.size
-                while quiet and (self._bytes > self.most or len(self._idle) > BLOCKS):
-                    dropped.append(self._idle.pop(0))
-                    self._bytes -= dropped[-1].size
-            del dropped  # after the lock, as releasing waits for the GPU
-
-    def clear(self) -> None:
-        """Release what nobody uses."""
-        with self._lock:
-            dropped, self._idle, self._bytes = self._idle, [], 0
-        if not self._home.keep(dropped):
-            with graph.undisturbed():
-                del dropped
-
-    def _found(self, size: int) -> Any:
-        """Return idle memory of this size, if there is any."""
-        with self._lock:
-            if self._home.keep(self._idle):  # the parent's
-                self._idle, self._home = [], process.Home("page-locked memory")
-                self._bytes = self.lent = 0
-            for memory in reversed(tuple(self._idle)):
-                if memory.size == size:
-                    with suppress(ValueError):  # the garbage collector gave and dropped meanwhile
-                        self._idle.remove(memory)
-                        self._bytes -= size
-                        return memory
-        return None
-
-    def _locked(self, size: int) -> Any:
-        """Return new memory; where it does not suffice, what is kept is released first."""
-        from cupy.cuda import PinnedMemory
-        from cupy.cuda.runtime import CUDARuntimeError
-
-        try:
-            return PinnedMemory(size, PORTABLE)
-        except CUDARuntimeError as error:
-            if error.status != NO_MEMORY:
-                raise
-        _relieve(host=True)
-        self.clear()
-        return PinnedMemory(size, PORTABLE)
-
-
-class Block:
-    """Page-locked memory that is in use, as `PinnedMemoryPointer` takes it."""
-
-    def __init__(self, memory: Any, pages: Pages):
-        self.ptr, self.size = memory.ptr, memory.size
-        self._memory, self._pages = memory, pages
-        self._home = process.Home("page-locked memory")
-
-    def __del__(self) -> None:
-        if not self._home.keep(self._memory):
-            self._pages.give(self._memory)
-
-
-def rounded(size: int) -> int:
-    """Return the size of the block for `size` bytes: pictures of like sizes share blocks."""
-    if size <= SMALLEST:
-        return SMALLEST
-    step = (1 << (size - 1).bit_length() - 1) // STEPS
-    return -(-size // step) * step
-
-
-pages = Pages()

@@ -132,7 +132,7 @@ def test_the_scorer_on_the_current_stream(cuda, random, there):
 
 def test_page_locked_planes_may_be_overwritten(cuda, random):
     """A copy from such memory goes on by itself: hold has to wait until it is done."""
-    from snellen.gpu.memory import pinned
+    from snellen.gpu.pages import pinned
 
     size = (400, 600)
     pair = images(random, size=size)

@@ -14,7 +14,7 @@ from snellen import Deblurrer
 from snellen.engine import engine as engines
 from snellen.engine import streams as all_streams
 from snellen.errors import DeviceMemoryError, InputError
-from snellen.gpu import device, memory
+from snellen.gpu import device, memory, pages
 from snellen.mia.cuda.in_flight import How, InFlight
 from support.fake_cupy import FakeCupy
 from support.mia import drawn
@@ -290,7 +290,7 @@ def test_the_memory_of_graphs_is_given_back(cuda, random):
 
     def held():
         gc.collect()
-        memory.clear()
+        pages.clear()
         with device.using("cuda:0"):
             return memory.held()
 

@@ -15,7 +15,7 @@ from snellen.engine import engine, prepared, streams
 from snellen.errors import DeviceError, InputError
 from snellen.frames import arrays
 from snellen.frames.axes import DTYPES
-from snellen.gpu import device, memory
+from snellen.gpu import device, memory, pages
 from snellen.upscaling import image as images
 from snellen.upscaling.cuda import pictures
 from support.aplus.images import drawn
@@ -151,7 +151,7 @@ def test_results_that_are_too_many_are_not_page_locked(fake, random, monkeypatch
     batch = drawn(random, (7, 9, 10), "uint8")
     for how in ({"LOCKED": 0, "LOCKED_SHARE": 1 << 60}, {"KEPT": 100}):
         with monkeypatch.context() as patch:
-            patch.setattr(memory, "IDLE", 100 if "KEPT" in how else memory.IDLE)
+            patch.setattr(pages, "IDLE", 100 if "KEPT" in how else pages.IDLE)
             for name, value in how.items():
                 patch.setattr(arrays, name, value)
             for devices in ("cuda", "cuda:0,cuda:1"):

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from snellen.gpu.memory import pinned
+from snellen.gpu.pages import pinned
 
 MOST = 64  # scores that may be pending before the oldest is lost
 

@@ -9,7 +9,7 @@ import numpy as np
 from snellen.cpu import threads
 from snellen.cpu.pool import Pool
 from snellen.engine.several import evenly
-from snellen.gpu.memory import pinned
+from snellen.gpu.pages import pinned
 
 STRIP = 2 << 20
 """Bytes from which on another thread pays for the copy to page-locked memory."""

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.gpu.graph import record
-from snellen.gpu.memory import lasting, pinned
+from snellen.gpu.memory import lasting
+from snellen.gpu.pages import pinned
 from snellen.gpu.reserved import Reserved
 from snellen.mia import backend
 from snellen.mia.backend import Float64, Later

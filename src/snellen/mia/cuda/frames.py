@@ -12,7 +12,7 @@ from snellen.frames.arrays import upload
 from snellen.gpu.c_types import C_TYPES
 from snellen.gpu.device import over
 from snellen.gpu.kernel import Kernel
-from snellen.gpu.memory import pinned
+from snellen.gpu.pages import pinned
 from snellen.mia import edges, samples
 from snellen.mia.backend import Later
 from snellen.mia.centre import LEAST, RADIUS, WHOLE, Recentre

@@ -16,7 +16,8 @@ from snellen.engine.engine import SLOTS, Engine
 from snellen.engine.streams import Streams
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
-from snellen.gpu.memory import lasting, pinned
+from snellen.gpu.memory import lasting
+from snellen.gpu.pages import pinned
 from snellen.upscaling.cpu import blanks
 from snellen.upscaling.cuda.planes import Planes
 from snellen.upscaling.models import Model
