@@ -1,4 +1,4 @@
-"""The interface of the backends of MIA, and which of them serves a device and a period."""
+"""The interface of the backends of MIA, and of the checks of their progress."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
-from snellen.mia.definition import SIDES, Definition
 
 T = TypeVar("T")
 Float64 = npt.NDArray[np.float64]
@@ -71,53 +69,6 @@ class Backend(Protocol):
     def close(self) -> None:
         """Release threads and buffers."""
         ...
-
-
-def on_device(
-    device: str,
-    definition: Definition,
-    period: tuple[int, int],
-    frames: int,
-    batch: int,
-    dtype: str,
-) -> Backend:
-    """Return the backend for a device and a period; see `cpu.Backend`."""
-    how = definition, period, frames, batch, device, dtype
-    if device == "cpu":
-        from snellen.mia import cpu
-
-        return cpu.Backend(*how)
-    if set(period) <= set(SIDES) and dtype == "float32":
-        from snellen.mia.cuda import fused
-
-        return fused.Backend(*how)
-    from snellen.mia.cuda import cufft
-
-    return cufft.Backend(*how)
-
-
-def frames_on_device(
-    device: str,
-    whole: tuple[int, int, int, int],
-    period: tuple[int, int],
-    side: int,
-    edges: str,
-    dtype: str,
-    kind: str,
-) -> Any:
-    """Return what places pictures (B, M, rows, columns) on the period, and cuts them out again.
-
-    `kind` is the type of their samples, for the most part.
-    """
-    batch, count, *shape = whole
-    how = (shape[0], shape[1]), period, side, edges, dtype
-    if device == "cpu":
-        from snellen.mia.frames import Frames
-
-        return Frames(*how)
-    from snellen.mia.cuda import frames
-
-    return frames.Frames(*how, count, batch, kind)
 
 
 def one_by_one(backend: Backend) -> Check:

@@ -19,10 +19,9 @@ from snellen.frames.values import check_bytes
 from snellen.gpu.profile import paused, stage
 from snellen.mia import edges as rules
 from snellen.mia import samples
-from snellen.mia.backend import Backend, frames_on_device
-from snellen.mia.backend import on_device as backend_on_device
+from snellen.mia.backend import Backend
 from snellen.mia.centre import Recentre
-from snellen.mia.definition import Definition
+from snellen.mia.definition import SIDES, Definition
 from snellen.mia.pictures import Pictures
 from snellen.mia.progress import Callback, Watch, iterated
 from snellen.mia.result import Restored
@@ -118,13 +117,8 @@ class Restorer:
         self.pictures = Pictures(one.format, one.bits, one.counts, one.side, one.device)
         period = rules.period(self.pictures.shape, one.side, one.edges)
         batch, count = one.counts
-        self._place = partial(
-            frames_on_device,
-            one.device, self.pictures.whole, period, one.side, one.edges, one.dtype, kind,
-        )  # fmt: skip
-        self._restore = partial(
-            backend_on_device, one.device, one.definition, period, count, batch, one.dtype
-        )
+        self._place = partial(_frames, one, period, self.pictures.shape, kind)
+        self._restore = partial(_backend, one, period)
         with arrays.working(None, one.device), paused():
             self.frames, self.backend = self.more()
             if one.device != "cpu":  # whose loops are compiled by now
@@ -211,3 +205,34 @@ class Restorer:
     def close(self) -> None:
         """Release threads and buffers."""
         self.backend.close()
+
+
+def _backend(one: Prepared, period: tuple[int, int]) -> Backend:
+    """Return the backend for a device and a period."""
+    how = one.definition, period, one.counts[1], one.counts[0], one.device, one.dtype
+    if one.device == "cpu":
+        from snellen.mia import cpu
+
+        return cpu.Backend(*how)
+    if set(period) <= set(SIDES) and one.dtype == "float32":
+        from snellen.mia.cuda import fused
+
+        return fused.Backend(*how)
+    from snellen.mia.cuda import cufft
+
+    return cufft.Backend(*how)
+
+
+def _frames(one: Prepared, period: tuple[int, int], shape: tuple[int, int], kind: str) -> Any:
+    """Return what places pictures on the period, and cuts them out again.
+
+    `kind` is the type of their samples, for the most part.
+    """
+    how = shape, period, one.side, one.edges, one.dtype
+    if one.device == "cpu":
+        from snellen.mia.frames import Frames
+
+        return Frames(*how)
+    from snellen.mia.cuda import frames
+
+    return frames.Frames(*how, one.counts[1], one.counts[0], kind)
