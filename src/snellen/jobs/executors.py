@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from snellen.cpu.threads import available
+from snellen.errors import unexpected
 from snellen.gpu import device as gpus
 from snellen.jobs.events import Events, notify
+from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.video.messages import counted
+from snellen.video.segments.executor import Here
 
 if TYPE_CHECKING:
     from snellen.jobs.files import FilmJob
     from snellen.jobs.score import ScoreJob
-    from snellen.jobs.tickets import Done, Ticket
     from snellen.video.progress import Meter
     from snellen.video.segments.executor import Executor as AnyExecutor
 
@@ -52,14 +55,16 @@ def executor(
     events: Events,
     meter: Meter | None = None,
 ) -> Iterator[Executor]:
-    """Open what runs a job's tickets, and say what it is: the job's cluster, or processes.
+    """Open what runs a job's tickets: the job's cluster, processes, or this one.
+
+    Where it is not this process, a notice says what it is.
 
     Parameters
     ----------
     how : job
         Its cluster, and the device and threads there.
     devices : tuple of str
-        Of each process, where there is no cluster.
+        Of each process, where there is no cluster; one: this process runs them.
     subject : str
         What the notice is about.
     unit : str
@@ -80,6 +85,10 @@ def executor(
             notify(events, subject, said)
             yield cluster
         return
+    if len(devices) == 1:
+        worker = Worker(devices[0], how.threads or available(), events, lambda units: None)
+        yield Here(partial(_done, worker))
+        return
     from snellen.jobs.pool import Pool
 
     with Pool(devices, share(devices), events, meter) as pool:
@@ -87,6 +96,14 @@ def executor(
         what = "" if work is None else f" share {work}"
         notify(events, subject, f"{counted(len(devices), 'worker')} on {where}{what}")
         yield pool
+
+
+def _done(worker: Worker, ticket: Ticket) -> Done:
+    """Return what becomes of a ticket that this process runs."""
+    try:
+        return worker.run(ticket)
+    except Exception as error:
+        return ticket.failed(unexpected(error))
 
 
 def in_order(

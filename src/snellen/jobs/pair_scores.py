@@ -5,15 +5,12 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.cpu.threads import available
-from snellen.errors import InputError, SnellenError, quoted, unexpected
+from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.jobs.cluster_connection import check_cluster
@@ -25,10 +22,8 @@ from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_table import OF_MEAN_MSE
 from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.video.messages import counted
-from snellen.video.segments.executor import Here
 
 if TYPE_CHECKING:
-    from snellen.jobs.executors import Executor
     from snellen.mad.pooling import Pooled
 
 AHEAD = 32
@@ -122,14 +117,6 @@ class _Quiet(Silent):
         notify(self._events, subject, message)
 
 
-def _done(worker: Worker, ticket: Ticket) -> Done:
-    """Return what becomes of a ticket that this process runs."""
-    try:
-        return worker.run(ticket)
-    except Exception as error:
-        return ticket.failed(unexpected(error))
-
-
 def score_pairs(
     jobs: Iterable[ScoreJob],
     events: Events | None = None,
@@ -193,15 +180,8 @@ def score_pairs(
         eta = None if total is None else (total - done) / rate
         listener.progress(Progress(str(one.result.distorted), done, total, rate, eta, unit="pair"))
 
-    with ExitStack() as stack:
-        runs: Executor
-        if several:
-            work = "the pairs" if total is None else counted(total, "pair")
-            opened = executor(how, devices, "pairs", "pair", work, listener)
-            runs = stack.enter_context(opened)
-        else:
-            worker = Worker(devices[0], first.threads or available(), listener, lambda units: None)
-            runs = Here(partial(_done, worker))
+    work = "the pairs" if total is None else counted(total, "pair")
+    with executor(how, devices, "pairs", "pair", work, listener) as runs:
         for one in in_order(runs, tickets, AHEAD, report):
             yield one.result
 
