@@ -76,7 +76,10 @@ def test_only_what_differs_from_the_defaults():
             "ScoreJob(reference='a', distorted='b', mad=MadSettings(variant='paper'), "
             "clip=Clip(start=3))",
         ),
-        (ScoreTable((ScoreRow(1.0, 2.0, 3.0),) * 9), "ScoreTable(rows=<9 × ScoreRow>)"),
+        (
+            ScoreTable((ScoreRow({"mad": 1.0, "hi": 2.0, "lo": 3.0}),) * 9),
+            "ScoreTable(rows=<9 × ScoreRow>)",
+        ),
         (snellen.Upscaler(device="cpu"), "<Upscaler on cpu, not prepared>"),
         (snellen.Deblurrer(device="cpu"), "<Deblurrer on cpu, not prepared>"),
         (snellen.Scorer(device="cpu"), "<Scorer on cpu, not prepared>"),

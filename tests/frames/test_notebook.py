@@ -61,7 +61,10 @@ def test_a_restored_picture_shows_itself_and_its_blur(random):
 
 
 def test_tables_show_statistics_and_the_worst_first():
-    rows = tuple(ScoreRow(float(n), n + 1.0, n + 2.0, frame=n, time=n / 25) for n in range(12))
+    rows = tuple(
+        ScoreRow({"mad": float(n), "hi": n + 1.0, "lo": n + 2.0}, frame=n, time=n / 25)
+        for n in range(12)
+    )
     html = ScoreTable(rows)._repr_html_()
     assert cells(html)[:3] == ["", "mean", "harmonic_mean"] and "… 2 more" in html
     assert html.index("<td>11</td>") < html.index("<td>10</td>")

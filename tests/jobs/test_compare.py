@@ -38,7 +38,9 @@ def pixels(address):
 
 
 def table(*mads):
-    return ScoreTable(tuple(ScoreRow(mad, 0.0, 0.0, at) for at, mad in enumerate(mads)))
+    return ScoreTable(
+        tuple(ScoreRow({"mad": mad, "hi": 0.0, "lo": 0.0}, at) for at, mad in enumerate(mads))
+    )
 
 
 @pytest.mark.slow
@@ -89,7 +91,9 @@ def test_which_frames_are_shown():
     assert choose([table(0, 0, 3, 0, 0, 0)], 4).worst == ((2, 0),)  # the others are equal
     assert choose([table(0, 0)], 4).worst == ()
     # Where MAD sees nothing, LO may: noise that was removed, for example.
-    rows = tuple(ScoreRow(0.0, 0.0, lo, at) for at, lo in enumerate((1.0, 0.0, 3.0)))
+    rows = tuple(
+        ScoreRow({"mad": 0.0, "hi": 0.0, "lo": lo}, at) for at, lo in enumerate((1.0, 0.0, 3.0))
+    )
     faint = choose([ScoreTable(rows)], 2)
     assert (faint.worst, faint.by) == (((2, 0),), "lo")
     many = choose([table(*range(9000))], 64)
@@ -123,7 +127,7 @@ def test_names_differ(tmp_path):
         ({"pictures": 65}, "`?pictures"),
         ({"report_size": 0.5}, "report_size=0.5; expected 1 to 2000"),
         ({"report_size": Fraction(1, 10**300)}, "expected 1 to 2000 million bytes"),
-        ({"metrics": ("vmaf",)}, "vmaf"),
+        ({"metrics": ("vmf",)}, "vmf"),
         ({"every": 0}, "every"),
     ],
 )
@@ -250,7 +254,7 @@ def test_a_result_that_is_larger_than_its_source_is_no_warning(
 
 
 def test_vmaf_of_films(tmp_path, monkeypatch):
-    """By a stand-in, which returns how many pairs it was given before each."""
+    """By a stand-in, which returns how many pairs it was given before each; alone, too."""
     from snellen.video import vmaf
 
     a, b = (make(tmp_path / f"{name}.mkv", frames=12, size=(64, 64)) for name in "ab")
@@ -259,13 +263,26 @@ def test_vmaf_of_films(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="vmaf"):
         compare_files(a, b, tmp_path / "r.html", **how)
     monkeypatch.setattr(vmaf, "is_there", lambda: True)
-    monkeypatch.setattr(
-        vmaf, "scores", lambda pairs, format: [70.0 + n for n, _ in enumerate(pairs)]
-    )
-    with pytest.raises(InputError, match="alone"):
-        compare_files(a, b, tmp_path / "r.html", metrics="vmaf")
-    compare_files(a, b, tmp_path / "r.html", **how)
-    text = (tmp_path / "r.html").read_text()
-    # Frames 0, 4 and 8 are scored; 0 1 3 4 5 7 8 9 are given.
-    assert re.search(r'"vmaf": ?\[70(\.0)?, ?73(\.0)?, ?76(\.0)?\]', text)
-    assert ">VMAF<" in text
+    monkeypatch.setattr(vmaf, "Stream", Counting)
+    for metrics in ("psnr,vmaf", "vmaf"):
+        compare_files(a, b, tmp_path / "r.html", **how | {"metrics": metrics}, overwrite=True)
+        text = (tmp_path / "r.html").read_text()
+        # Frames 0, 4 and 8 are scored; 0 1 3 4 5 7 8 9 11 are given.
+        assert re.search(r'"vmaf": ?\[70(\.0)?, ?73(\.0)?, ?76(\.0)?\]', text)
+        assert ">VMAF<" in text
+
+
+class Counting:
+    """Scores that count pairs, in place of VMAF."""
+
+    def __init__(self, format):
+        self.count = 0
+
+    def push(self, one, other):
+        self.count += 1
+
+    def finish(self):
+        return [70.0 + n for n in range(self.count)]
+
+    def close(self):
+        pass

@@ -281,8 +281,12 @@ def test_an_error_of_the_method_is_worded_for_files(picture, saved, tmp_path):
 
 
 def test_rows_are_facts():
-    assert ScoreRow(1.0, 2.0, 3.0).facts() == {"mad": 1.0, "hi": 2.0, "lo": 3.0}
-    row = ScoreRow(1.0, 2.0, 3.0, frame=0, time=0.0)
+    assert ScoreRow({"mad": 1.0, "hi": 2.0, "lo": 3.0}).facts() == {
+        "mad": 1.0,
+        "hi": 2.0,
+        "lo": 3.0,
+    }
+    row = ScoreRow({"mad": 1.0, "hi": 2.0, "lo": 3.0}, frame=0, time=0.0)
     assert list(row.facts()) == ["frame", "time", "mad", "hi", "lo"]
 
 

@@ -384,7 +384,7 @@ def test_lists_that_are_none(tmp_path, monkeypatch, text, said):
     ("words", "said"),
     [(["a", "b", "--pairs", "l"], "--pairs goes without REF and DIST"), (["a"], "'DIST'"),
      (["--pairs", "-"], "--pairs names a file"),
-     (["--pairs", "list.csv", "--metrics", "vmaf", "--every", "2"], "leave --every out"),
+     (["--pairs", "list.csv", "--temporal", "--every", "2"], "leave --every out"),
      (["--pairs", "list.csv", "--map-out", "m", "--metrics", "psnr"], "it is of mad"),
      (["--pairs", "list.csv", "--map-out", "no/m"], "make it first"),
      (["--pairs", "list.csv", "--map-out", "."], ". is not empty"),

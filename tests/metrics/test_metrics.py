@@ -10,8 +10,8 @@ import pytest
 
 from snellen import score
 from snellen.errors import InputError
-from snellen.metrics.names import chosen
 from snellen.metrics.psnr import psnr
+from snellen.metrics.registry import chosen
 from snellen.metrics.ssim import K1, K2, ssim
 from snellen.video.pixels import picture
 
@@ -170,7 +170,7 @@ def test_small_pictures_have_no_mad():
         with pytest.raises(InputError, match=words):
             score(one, other, metrics=metrics, device="cpu")
     for how in ({"maps": True}, {"variant": "paper"}, {"hi_scale": 10}, {"eight_bit_lut": True}):
-        with pytest.raises(InputError, match=f"got {next(iter(how))} with metrics='psnr'; it is"):
+        with pytest.raises(InputError, match=f"got {next(iter(how))} with metrics=psnr; it is"):
             score(one, other, metrics="psnr", device="cpu", **how)
     with pytest.raises(InputError, match=r"a score without MAD, .*; take score\.psnr"):
         float(score(one, other, metrics="psnr", device="cpu"))

@@ -97,7 +97,10 @@ class Report:
         """Report the result of a frame; with JSON only."""
         interrupts.check()
         if self.as_json:
-            self._line("frame", input=subject, **asdict(frame))
+            from snellen.jobs.score_table import as_json
+
+            facts = frame.facts() if hasattr(frame, "facts") else asdict(frame)
+            self._line("frame", input=subject, **as_json(facts))
 
     def warning(self, subject: str, message: str) -> None:
         """Report what is lost or odd, but does not stop the work."""

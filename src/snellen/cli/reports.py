@@ -16,6 +16,7 @@ from snellen.cli.options import option
 from snellen.cli.terminal import counted
 from snellen.cli.types import NUMBER, WRITTEN
 from snellen.errors import InputError, SnellenError, worded
+from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
@@ -116,7 +117,7 @@ def print_result(result: CompareResult, report: Report) -> None:
         average = " on average" if len(one.table.rows) > 1 else ""
         mean = one.table.pooled()[first].mean
         lines.append(
-            f"{one.distorted}: {first.upper()} {mean:.4f}{average}, against {one.reference}"
+            f"{one.distorted}: {title(first)} {mean:.4f}{average}, against {one.reference}"
         )
     frames = counted(result.pictures, "frame")
     lines.append(

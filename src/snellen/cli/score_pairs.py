@@ -16,6 +16,7 @@ from snellen.cli.options import in_options, option
 from snellen.cli.report import Report
 from snellen.cli.types import PIPE
 from snellen.errors import InputError
+from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
     from snellen.jobs.pair_scores import PairScore
@@ -139,7 +140,7 @@ def _facts(score: PairScore, carried: dict[str, str]) -> Any:
 
 
 def _line(score: PairScore) -> str:
-    figures = [f"{name.upper()} {one.mean:.4f}" for name, one in score.pooled.items()]
+    figures = [f"{title(name)} {one.mean:.4f}" for name, one in score.pooled.items()]
     if score.stmad is not None:
         figures.append(f"ST-MAD {score.stmad:.4f}")
     frames = f"{score.frames} frames, mean " if score.frames > 1 else ""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snellen.cli.options import (
-    in_options,
-)
+from snellen.cli.options import in_options
+from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
     from snellen.jobs.score import ScoreJob, ScoreResult
@@ -41,10 +40,12 @@ def json_of(facts: Any) -> Any:
 
 def statistics(table: ScoreTable) -> list[str]:
     """Return a table of the pooled scores, a line for each score."""
-    lines = ["     " + "".join(f"{word:>13}" for word in _COLUMNS.values())]
-    for name, pooled in table.pooled().items():
+    titles = [title(name) for name in table.scores]
+    wide = max(5, *(len(one) + 1 for one in titles))
+    lines = [" " * wide + "".join(f"{word:>13}" for word in _COLUMNS.values())]
+    for name, pooled in zip(titles, table.pooled().values(), strict=True):
         figures = "".join(f"{getattr(pooled, key):13.4f}" for key in _COLUMNS)
-        lines.append(f"{name.upper():5}{figures}")
+        lines.append(f"{name:{wide}}{figures}")
     return lines
 
 
@@ -59,8 +60,9 @@ def sentences(result: ScoreResult) -> list[str]:
         of = f" of {summary.reference_frames} and {summary.distorted_frames}"
     pictures = f"{summary.reference_pictures} and {summary.distorted_pictures}"
     lines = [f"{count} frame{'s' * (count != 1)}{of}, {pictures}, {where}"]
-    if (psnr := result.table.pooled().get("psnr")) is not None:
-        lines.append(f"PSNR of the mean squared error: {psnr.of_mean_mse:.4f}")
+    for name, pooled in result.table.pooled().items():
+        if pooled.of_mean_mse is not None:
+            lines.append(f"{title(name)} of the mean squared error: {pooled.of_mean_mse:.4f}")
     if result.aligned:
         ahead = "ahead of" if result.offset < 0 else "behind"
         count = abs(result.offset)
@@ -72,11 +74,7 @@ def sentences(result: ScoreResult) -> list[str]:
 
 def line(row: ScoreRow) -> str:
     """Return the scores of a picture."""
-    from snellen.jobs.score_table import SCORES
-
-    scores = {name: getattr(row, name) for name in SCORES}
-    shown = [f"{name.upper()} {one:.4f}" for name, one in scores.items() if one is not None]
-    return "  ".join(shown)
+    return "  ".join(f"{title(name)} {one:.4f}" for name, one in row.scores.items())
 
 
 def place(row: ScoreRow) -> str:

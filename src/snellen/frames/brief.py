@@ -8,6 +8,9 @@ from typing import Any
 
 from snellen.frames.brief_values import brief
 
+FLAT = {"flat": True}
+"""Metadata of a field that holds a mapping: its entries are shown as fields."""
+
 
 class Brief:
     """A dataclass whose `repr` names only the fields that differ from their defaults."""
@@ -30,7 +33,9 @@ class Brief:
 def shown(value: Brief) -> Iterator[tuple[str, Any]]:
     """Yield the fields that differ from their defaults, by name."""
     for field in fields(value):  # type: ignore[arg-type]  # each subclass is a dataclass
-        if field.repr and not _is_default(field, found := getattr(value, field.name)):
+        if field.metadata == FLAT:
+            yield from getattr(value, field.name).items()
+        elif field.repr and not _is_default(field, found := getattr(value, field.name)):
             yield field.name, found
 
 

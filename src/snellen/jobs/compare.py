@@ -21,9 +21,9 @@ from snellen.jobs.options import (
     path,
 )
 from snellen.jobs.profile import Profile
-from snellen.jobs.score import FILM, ScoreJob
+from snellen.jobs.score import ScoreJob
 from snellen.jobs.serial import Job
-from snellen.metrics.names import KNOWN, MAD, PSNR, VMAF, chosen
+from snellen.metrics.registry import chosen
 from snellen.video.clip import Clip
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class CompareJob(Job):
     """One to nine of the same kind. Those of another size are scaled to be scored."""
     target: Path
     """The HTML file."""
-    metrics: tuple[str, ...] = (MAD, PSNR)
+    metrics: tuple[str, ...] = ("mad", "psnr")
     """Some of "mad", "psnr" and "ssim"; beside these, of films, "vmaf" where FFmpeg has it."""
     mad: MadSettings = field(default_factory=MadSettings)
     """Which MAD."""
@@ -95,7 +95,7 @@ class CompareJob(Job):
             both = tuple(path(one, "variants") for one in self.variants)
             object.__setattr__(self, "variants", both)
         object.__setattr__(self, "device", device_list(self.device))
-        object.__setattr__(self, "metrics", chosen(self.metrics, KNOWN))
+        object.__setattr__(self, "metrics", chosen(self.metrics, films=True))
         check_types(self)
         if not 1 <= len(self.variants) <= MOST_VARIANTS:
             raise InputError(
@@ -132,13 +132,6 @@ class CompareJob(Job):
         names = ("metrics", "mad", "data_range", "align", "every", "clip", "max_pixels",
                  "threads", "device", "decoder")  # fmt: skip
         how = {name: getattr(self, name) for name in names}
-        how["metrics"] = tuple(one for one in self.metrics if one != VMAF)
-        if not how["metrics"]:
-            raise InputError(
-                "got `metrics`=vmaf alone; expected another one, by which frames are chosen",
-                parameter="metrics",
-                advice="give psnr,vmaf",
-            )
         return tuple(
             ScoreJob(reference=self.reference, distorted=one, resize=True, **how)
             for one in self.variants
@@ -155,15 +148,6 @@ class CompareJob(Job):
             As `ScoreJob.check`; or the report must not be written.
         """
         (kind,) = {one.check() for one in self.scoring()}
-        if VMAF in self.metrics:
-            from snellen.video import vmaf  # which imports PyAV
-
-            if not vmaf.is_there():
-                raise vmaf.refused()
-            if kind != FILM:
-                raise InputError(
-                    f"got `metrics` with vmaf for {kind}; it is for films", parameter="metrics"
-                )
         read = (self.reference, *self.variants)
         with atomic.protected(one for path in read for one in contents(path)):
             atomic.check_target(self.target, None, self.overwrite)

@@ -9,7 +9,7 @@ from snellen.jobs.events import Events
 from snellen.jobs.execute import raised, run
 from snellen.jobs.options import File, MadSettings, Time, device_list, path, paths, seconds
 from snellen.jobs.patterns import the_only
-from snellen.metrics.names import KNOWN, chosen
+from snellen.metrics.registry import chosen
 from snellen.process import while_running
 from snellen.video.clip import Clip
 
@@ -110,7 +110,7 @@ def compare_files(
     job = CompareJob(
         reference=the_only(path(reference, "reference"), "reference"),
         variants=tuple(the_only(one, "variants") for one in paths(variants, "variants")),
-        target=path(target, "target"), metrics=chosen(metrics, KNOWN), pictures=pictures,
+        target=path(target, "target"), metrics=chosen(metrics, films=True), pictures=pictures,
         report_size=report_size, mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype),
         data_range=data_range, align=align, every=every, clip=clip, overwrite=overwrite,
         max_pixels=max_pixels, threads=threads, device=device_list(device), decoder=decoder,

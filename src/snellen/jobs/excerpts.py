@@ -16,8 +16,8 @@ from snellen.frames.frame import Frame
 from snellen.frames.unchanged import Unchanged
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.enhance import Enhancement, enhanced
-from snellen.jobs.score_step import check_size
 from snellen.jobs.upscale import UpscaleJob
+from snellen.metrics.registry import MAD, check_size
 from snellen.video.chain import results_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.filtering.crop import Area
@@ -132,7 +132,7 @@ def check_scored(excerpts: Path, source: str) -> None:
     with closing(Source(excerpts, Clip(interlaced="ignore"))) as opened:
         format = opened.info.picture.format
     try:
-        check_size(format.width, format.height, source, has_mad=True)
+        check_size([MAD], format.width, format.height, source)
     except InputError as error:
         raise InputError(
             f"{error.message}: the report of a preview scores by it",

@@ -19,12 +19,13 @@ from snellen.jobs.execute import run
 from snellen.jobs.executors import executor, in_order, planned
 from snellen.jobs.options import check_workers
 from snellen.jobs.score import ScoreJob
-from snellen.jobs.score_table import OF_MEAN_MSE
+from snellen.jobs.score_table import of_mean_error
 from snellen.jobs.tickets import Done, Ticket, Worker
+from snellen.metrics.registry import METRICS
 from snellen.video.messages import counted
 
 if TYPE_CHECKING:
-    from snellen.mad.pooling import Pooled
+    from snellen.metrics.pooling import Pooled
 
 AHEAD = 32
 """So many pairs of each worker may be finished before an earlier one is."""
@@ -56,8 +57,8 @@ class PairScore(Brief):
             "reference": str(self.reference), "distorted": str(self.distorted),
             "frames": self.frames, **{name: one.mean for name, one in self.pooled.items()},
         }  # fmt: skip
-        if "psnr" in self.pooled:
-            found[OF_MEAN_MSE] = self.pooled["psnr"].of_mean_mse
+        for name, column in of_mean_error(one for one in self.pooled if one in METRICS).items():
+            found[column] = self.pooled[name].of_mean_mse
         if self.stmad is not None:
             found["stmad"] = self.stmad
         return found | {"error": "" if self.error is None else self.error.worded(option)}

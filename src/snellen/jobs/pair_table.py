@@ -22,8 +22,8 @@ from snellen.jobs.inputs import contents
 from snellen.jobs.naming import lengthened
 from snellen.jobs.pair_list import HEAD, LARGEST, Pairs
 from snellen.jobs.score import ScoreJob
-from snellen.jobs.score_table import OF_MEAN_MSE, csv_line
-from snellen.metrics.names import MAD
+from snellen.jobs.score_table import csv_line, of_mean_error
+from snellen.metrics import registry
 
 try:
     import fcntl
@@ -238,11 +238,9 @@ def columns(job: ScoreJob, pairs: Pairs) -> tuple[str, ...]:
     InputError
         A column of the list has the name of a column of scores.
     """
-    others = [one for one in job.metrics if one != MAD]
-    mad = ("mad", "hi", "lo") if MAD in job.metrics else ()
-    others += [OF_MEAN_MSE] if "psnr" in others else []
+    means = of_mean_error(job.metrics).values()
     moving = ("stmad",) if job.temporal else ()
-    scores = ("frames", *mad, *others, *moving, "error")
+    scores = ("frames", *registry.columns(job.metrics), *means, *moving, "error")
     for name in pairs.columns:
         if name in scores:
             raise InputError(

@@ -16,8 +16,8 @@ from snellen.files.kinds import UNREAD_SUFFIXES, is_image, is_known
 from snellen.frames import white
 from snellen.frames.axes import NOT_FINITE, REPLACE
 from snellen.frames.frame import Format
-from snellen.jobs.score_step import check_size
 from snellen.mad.luma import luma
+from snellen.metrics.registry import check_size
 from snellen.stills.still import header, read
 from snellen.video.differences import scaled, unequal
 from snellen.video.luma_reader import WHITE, grey
@@ -117,11 +117,8 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + more
 
 
-def check(reference: Path, distorted: Path, resized: bool, has_mad: bool = True) -> None:
-    """Refuse (InputError) two images that cannot be compared, as far as their headers show.
-
-    `has_mad`: whether MAD is computed, which needs larger ones.
-    """
+def check(reference: Path, distorted: Path, resized: bool, metrics: tuple[str, ...]) -> None:
+    """Refuse (InputError) two images that metrics cannot compare, as far as their headers show."""
     sizes = []
     for path in (reference, distorted):
         found = header(path)
@@ -129,7 +126,7 @@ def check(reference: Path, distorted: Path, resized: bool, has_mad: bool = True)
     if sizes[0] != sizes[1] and not resized:
         # The pixels have the last word: a PNG may say only behind them how it is turned.
         pair(reference, distorted, False, None, lambda name, text: None)
-    check_size(*sizes[0], str(reference), has_mad)
+    check_size(metrics, *sizes[0], str(reference))
 
 
 def pair(

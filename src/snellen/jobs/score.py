@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from snellen.jobs.options import (
 from snellen.jobs.profile import Profile
 from snellen.jobs.score_table import ScoreTable
 from snellen.jobs.serial import Job
-from snellen.metrics.names import KNOWN, MAD, VMAF, chosen
+from snellen.metrics import registry
 from snellen.video.clip import Clip
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class ScoreJob(Job):
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
         object.__setattr__(self, "device", device_list(self.device))
-        object.__setattr__(self, "metrics", chosen(self.metrics, KNOWN))
+        object.__setattr__(self, "metrics", registry.chosen(self.metrics, films=True))
         check_types(self)
         check_optional(self.max_pixels, "max_pixels")
         check_threads(self.threads)
@@ -143,19 +143,10 @@ class ScoreJob(Job):
             raise InputError(
                 "a table cannot go to standard output; name a file as `table`", parameter="table"
             )
-        usual = MadSettings()
-        asked = {name: getattr(self, name) for name in ("temporal", "maps")} | {
-            name: getattr(self.mad, name) != getattr(usual, name)
-            for name in ("variant", "hi_scale", "eight_bit_lut")
-        }
-        for name, given in asked.items():
-            if given and MAD not in self.metrics:
-                raise InputError(
-                    f"got `{name}` with `metrics`={','.join(self.metrics)}; it is of mad",
-                    parameter="metrics",
-                )
-        if VMAF in self.metrics and self.every > 1:
-            raise InputError("vmaf needs all frames; leave `every` out", parameter="every")
+        given = {one.name: getattr(self.mad, one.name) != one.default for one in fields(self.mad)}
+        registry.check_options(
+            self.metrics, {**given, "temporal": self.temporal, "maps": self.maps}
+        )
         if self.temporal and self.every > 1:
             raise InputError("`temporal` needs all frames; leave `every` out", parameter="temporal")
         if self.temporal and (self.clip.frames or SHORTEST) < SHORTEST:
@@ -203,9 +194,9 @@ class ScoreJob(Job):
         """
         kind = self.kind()
         self.check_metrics()
-        if VMAF in self.metrics and kind != FILM:
+        for metric in registry.of_films(self.metrics) if kind != FILM else ():
             raise InputError(
-                f"got `metrics`={','.join(self.metrics)} with {kind}; vmaf is for videos",
+                f"got `metrics`={','.join(self.metrics)} with {kind}; {metric.name} is for videos",
                 parameter="metrics",
             )
         if kind == FILM and self.data_range is not None:
@@ -229,12 +220,10 @@ class ScoreJob(Job):
         return kind
 
     def check_metrics(self) -> None:
-        """Refuse (InputError) VMAF where FFmpeg lacks it."""
-        if VMAF in self.metrics:
-            from snellen.video import vmaf  # which imports PyAV
-
-            if not vmaf.is_there():
-                raise vmaf.refused()
+        """Refuse (InputError) metrics of films that cannot be computed here, as VMAF."""
+        for metric in registry.of_films(self.metrics):
+            if not metric.module.is_there():
+                raise metric.module.refused()
 
     def _is_set(self, name: str) -> bool:
         """Return whether a parameter differs from its default."""

@@ -10,7 +10,7 @@ from snellen.jobs.options import File, MadSettings, Time, device_list, optional_
 from snellen.jobs.patterns import the_only
 from snellen.jobs.report_after import with_report
 from snellen.jobs.score import ScoreJob, ScoreResult
-from snellen.metrics.names import KNOWN, chosen
+from snellen.metrics.registry import chosen
 from snellen.process import while_running
 from snellen.video.clip import Clip
 
@@ -158,7 +158,8 @@ def score_files(
     job = ScoreJob(
         reference=the_only(path(reference, "reference"), "reference"),
         distorted=the_only(path(distorted, "distorted"), "distorted"),
-        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype), metrics=chosen(metrics, KNOWN),
+        mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype),
+        metrics=chosen(metrics, films=True),
         data_range=data_range, resize=resize, offset=offset, align=align,
         every=every, clip=clip, temporal=temporal, table=optional_path(table, "table"),
         maps=optional_path(maps, "maps"), worst=worst, overwrite=overwrite,

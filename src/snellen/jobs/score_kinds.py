@@ -13,7 +13,6 @@ from snellen.jobs.pairs import check, partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_run import ScoreRun, score_frames, score_pictures, score_two
 from snellen.mad.temporal import TemporalScore
-from snellen.metrics.names import MAD
 from snellen.video import progress
 from snellen.video.align import LEAST, align
 from snellen.video.compare import Summary
@@ -34,7 +33,7 @@ def folders(job: ScoreJob, events: Collected) -> ScoreResult:
     pairs = list(enumerate(partners(job.reference, job.distorted, run.warn)))
     pairs = pairs[:: job.every][: job.clip.frames]
     for _, (_, one, other) in pairs:  # before any is scored
-        check(one, other, job.resize, MAD in job.metrics)
+        check(one, other, job.resize, job.metrics)
     began = time.monotonic()
     method = score_parts.of_folders(run, pairs)
     if method is None:

@@ -26,7 +26,7 @@ from snellen.jobs.score_step import Method
 from snellen.jobs.score_table import ScoreRow
 from snellen.jobs.tickets import Done, Ticket, Worker
 from snellen.mad.heatmap import Kept
-from snellen.metrics.names import VMAF
+from snellen.metrics import registry
 from snellen.video.compare import Summary, count, lengths
 from snellen.video.drift import Drift, together
 from snellen.video.messages import counted
@@ -160,8 +160,8 @@ def are_shared(run: ScoreRun) -> bool:
         why = "standard input can be read once"
     elif job.reference.is_fifo() or job.distorted.is_fifo():
         why = "a pipe can be read once"
-    elif VMAF in job.metrics:
-        why = "VMAF counts by the frames around each"
+    elif found := registry.of_films(job.metrics):
+        why = f"{found[0].title} counts by the frames around each"
     elif job.temporal:
         why = "`temporal` needs all frames at once"
     elif job.clip.start is not None and job.clip.frames is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,13 +16,13 @@ from snellen.jobs.inputs import PIPE, standard_input
 from snellen.jobs.pairs import pair
 from snellen.jobs.score import FOLDER, ScoreJob, ScoreResult
 from snellen.jobs.score_step import Method, ScoreStep
-from snellen.jobs.score_table import SCORES, ScoreRow, ScoreTable, as_json
-from snellen.jobs.score_vmaf import VmafStep
+from snellen.jobs.score_table import ScoreRow, ScoreTable, as_json
 from snellen.jobs.stills import damaged
 from snellen.mad import heatmap
 from snellen.mad.result import Score
 from snellen.mad.temporal import TemporalScore
-from snellen.metrics.names import MAD, VMAF
+from snellen.metrics import registry
+from snellen.metrics.registry import MAD
 from snellen.video import progress
 from snellen.video.compare import Compared, Summary, compare
 from snellen.video.pairing import Part
@@ -92,11 +92,10 @@ class ScoreRun:
 
     def add(self, found: Score, file: str, **facts: Any) -> None:
         """Add a score, and its maps if it has any; files of maps begin with `file`."""
-        numbers = {name: getattr(found, name) for name in SCORES if hasattr(found, name)}
-        if MAD not in self.job.metrics:
-            numbers.update(mad=None, hi=None, lo=None)
-        row = ScoreRow(**numbers, **facts)
-        if VMAF in self.job.metrics:
+        names, films = self.job.metrics, registry.of_films(self.job.metrics)
+        own = [name for name in names if not registry.METRICS[name].films_only]
+        row = ScoreRow({name: getattr(found, name) for name in registry.columns(own)}, **facts)
+        if films:
             self.rows.append(row)  # `complete` reports it
         else:
             self.take(row)
@@ -105,14 +104,16 @@ class ScoreRun:
                 file, found, as_json({"name": file, **row.facts()} if not facts else _of(row))
             )
 
-    def complete(self, scores: Sequence[float]) -> None:
-        """Add VMAF to all rows so far and to the index of maps, and report them."""
+    def complete(self, scores: Mapping[str, Sequence[float]]) -> None:
+        """Add scores of metrics of films to all rows and to the index of maps, and report them."""
         rows, self.rows = self.rows, []
-        for row, score in zip(rows, scores, strict=True):
-            self.take(replace(row, vmaf=score))
-        of = {row.frame: row.vmaf for row in self.rows}
+        order = registry.columns(self.job.metrics)
+        for number, row in enumerate(rows):
+            found = {**row.scores, **{name: every[number] for name, every in scores.items()}}
+            self.take(replace(row, scores={name: found[name] for name in order}))
+        of = {row.frame: row.facts() for row in self.rows}
         for facts in self.worst.facts:
-            facts["vmaf"] = of[facts["frame"]]
+            facts.update({name: of[facts["frame"]][name] for name in scores})
 
     def take(self, row: ScoreRow) -> None:
         """Add the scores of a picture."""
@@ -186,15 +187,14 @@ def score_frames(
     reference, distorted = (
         standard_input() if one == PIPE else one for one in (job.reference, job.distorted)
     )
-    with ExitStack() as stack:
-        with_vmaf = stack.enter_context(VmafStep(run.step)) if VMAF in job.metrics else None
+    with closing(run.step.films) as films:
         summary = compare(
-            reference, distorted, with_vmaf or run.step, take, clip=job.clip, offset=run.offset,
+            reference, distorted, run.step, take, clip=job.clip, offset=run.offset,
             every=job.every, resized=job.resize, decoder=job.decoder, on_warning=run.warn,
             on_progress=run.progress, opened=opened, part=part,
         )  # fmt: skip
-        if with_vmaf is not None:
-            run.complete(with_vmaf.scores())
+        if found := films.scores():
+            run.complete(found)
     return summary
 
 

@@ -1,4 +1,4 @@
-"""The comparison of a scoring job: a Scorer, with maps and frames collected for ST-MAD."""
+"""The comparison of a scoring job: a Scorer and other metrics, with maps and frames for ST-MAD."""
 
 from __future__ import annotations
 
@@ -10,40 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.jobs.events import Events, notify
 from snellen.jobs.fallback import chosen, on_device
 from snellen.jobs.options import MadSettings
-from snellen.mad.beside import COMPUTED
+from snellen.jobs.score_films import FilmScores
 from snellen.mad.definition import BLOCK, SMALLEST
 from snellen.mad.heatmap import Worst
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
 from snellen.mad.temporal import TemporalScore, st_mad
-from snellen.metrics.names import MAD
-from snellen.metrics.ssim import WINDOW
+from snellen.metrics.registry import MAD, METRICS, check_size
 
 Array = npt.NDArray[Any]
 
 LARGE = 2 << 30
 """Bytes of two clips from which on a warning says how much memory they take."""
-
-
-def check_size(width: int, height: int, subject: str, has_mad: bool) -> None:
-    """Refuse (InputError) pictures that are too small for what is computed of them.
-
-    `subject` names the files.
-    """
-    least, who = (SMALLEST, f"MAD, which leaves a margin of {SMALLEST - 1} pixels out")
-    if not has_mad:
-        least, who = WINDOW, "PSNR and SSIM"
-    if min(width, height) < least:
-        raise InputError(
-            f"{subject}: got pictures of {width}×{height}; expected at least {least}×{least}, for "
-            f"{who}",
-            advice=f"PSNR and SSIM take {WINDOW}×{WINDOW}" if has_mad else None,
-        )
 
 
 def little(width: int, height: int) -> str | None:
@@ -71,14 +53,14 @@ class Method:
 
 
 class ScoreStep:
-    """Scores pairs of planes of one format after another.
+    """Scores pairs of planes of one format after another, as a DeepComparison.
 
     Parameters
     ----------
     settings : MadSettings
         Which MAD.
     metrics : tuple of str
-        "mad", "psnr", "ssim": what is computed. The last two are computed on the CPU.
+        What is computed: all but MAD on the CPU.
     device : str
         The job's. Where the memory of "auto"'s GPU does not suffice, the CPU steps in.
     worst : Worst
@@ -89,6 +71,15 @@ class ScoreStep:
         What warnings are about.
     events : Events
         Receives warnings.
+
+    Attributes
+    ----------
+    depths : (int, int)
+        Bits of both films, set before `prepare`.
+    reach : int
+        How many pairs before and after each are to be seen, which `see` takes.
+    films : FilmScores
+        The scores that are there at the end, which `close` leaves open.
 
     Raises
     ------
@@ -111,8 +102,14 @@ class ScoreStep:
         self._device, self._events = device, events
         self._worst = worst
         self._rising = False  # whether the last picture was among the worst so far
-        self._has_mad = MAD in metrics
-        self._measures = {name: COMPUTED[name] for name in metrics if name in COMPUTED}
+        self._metrics, self._has_mad = metrics, MAD in metrics
+        self._measures = {
+            name: METRICS[name].measure
+            for name in metrics
+            if name != MAD and not METRICS[name].films_only
+        }
+        self.films = FilmScores(metrics, subject)
+        self.depths, self.reach = (8, 8), self.films.reach
         on = chosen(device, events) if self._has_mad else "cpu"
         if not self._has_mad and device not in ("auto", "cpu"):
             notify(
@@ -125,7 +122,8 @@ class ScoreStep:
     def prepare(self, format: Format) -> Format:
         """Get ready for planes of a format; on the CPU where "auto"'s GPU lacks memory."""
         self._range = format.white if format.white is not None else float((1 << format.bits) - 1)
-        check_size(format.width, format.height, self.subject, self._has_mad)
+        check_size(self._metrics, format.width, format.height, self.subject)
+        self.films.prepare(format, self.depths)
         if not self._has_mad:
             return format
         if (said := little(format.width, format.height)) is not None:
@@ -149,14 +147,23 @@ class ScoreStep:
 
     def run(self, reference: Array, distorted: Array) -> Score:
         """Return the score, with maps if it is among the worst so far."""
+        self.films.push(reference, distorted)
+        return self._run(reference, distorted)
+
+    def see(self, reference: Array, distorted: Array) -> None:
+        """Take a pair beside those that are scored."""
+        self.films.push(reference, distorted, scored=False)
+
+    def _run(self, reference: Array, distorted: Array) -> Score:
         if not self._has_mad:
             return self._measured(Score(nan, nan, nan), reference, distorted)
         return self._taken(self._scorer.run, reference, distorted)
 
     def submit(self, reference: Array, distorted: Array) -> Callable[[], Score]:
         """Begin a pair; return a function that waits for its score, as `run` returns it."""
+        self.films.push(reference, distorted)
         if not self._has_mad:
-            return lambda: self.run(reference, distorted)
+            return lambda: self._run(reference, distorted)
         maps = self._rising
         pending = self._scorer.submit(reference, distorted, maps=maps)
 
@@ -190,13 +197,9 @@ class ScoreStep:
 
     def _measured(self, score: Score, reference: Array, distorted: Array) -> Score:
         """Return a score with what is measured beside MAD."""
-        return replace(
-            score,
-            **{
-                name: measure(reference, distorted, self._range)
-                for name, measure in self._measures.items()
-            },
-        )
+        measures = self._measures.items()
+        others = {name: measure(reference, distorted, self._range) for name, measure in measures}
+        return replace(score, others=others)
 
     def close(self) -> None:
         """Give back threads and buffers."""

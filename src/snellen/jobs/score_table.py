@@ -4,48 +4,43 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from snellen.files import atomic
-from snellen.frames.brief import Brief
-from snellen.mad.pooling import Pooled, pool, pool_psnr
-
-SCORES = ("mad", "hi", "lo", "psnr", "ssim", "vmaf")
-OF_MEAN_MSE = "psnr_of_mean_mse"
-"""Column of tables of many pairs: PSNR of the mean squared error of each."""
+from snellen.frames.brief import FLAT, Brief
+from snellen.metrics import registry
+from snellen.metrics.pooling import Pooled, pool, pool_psnr
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreRow(Brief):
-    """The score of one picture or frame."""
+    """The scores of one picture or frame.
 
-    mad: float | None
-    """0: no visible difference from its reference; higher is worse. None: not asked for."""
-    hi: float | None
-    """Of the detection stage."""
-    lo: float | None
-    """Of the appearance stage."""
+    Each score is an attribute, too, and None where its metric was not asked for: `mad` with its
+    parts `hi` (of the detection stage) and `lo` (of the appearance stage), `psnr`, `ssim`, `vmaf`.
+    """
+
+    scores: Mapping[str, float] = field(hash=False, metadata=FLAT)
+    """By name, in the order of the metrics."""
     frame: int | None = None
     """Number of the frame or of the pair of images, from 0; None: there are just two images."""
     time: float | None = None
     """Seconds from the beginning of the reference; None: an image."""
     name: str | None = None
     """Name of the image in its folder, without suffix; None: a frame of a video."""
-    psnr: float | None = None
-    """Peak signal-to-noise ratio in dB, infinite for equal pictures; None: not asked for."""
-    ssim: float | None = None
-    """Structural similarity, 1 for equal pictures; None: not asked for."""
-    vmaf: float | None = None
-    """VMAF of a frame of a film, 0 to 100, where 100 is best; None: not asked for."""
+
+    def __getattr__(self, name: str) -> float | None:
+        """Return a score; None: it was not asked for."""
+        return registry.held(self.scores, name)
 
     def facts(self) -> dict[str, Any]:
-        """Return frame, time or name, then the scores: those that the row has."""
-        found = {name: getattr(self, name) for name in ("frame", "time", "name", *SCORES)}
-        return {name: value for name, value in found.items() if value is not None}
+        """Return frame, time or name, as far as the row has them, then the scores."""
+        place = {"frame": self.frame, "time": self.time, "name": self.name}
+        return {name: one for name, one in place.items() if one is not None} | {**self.scores}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,23 +57,25 @@ class ScoreTable(Brief):
     @property
     def scores(self) -> tuple[str, ...]:
         """Names of the scores: "mad", "hi", "lo", and other metrics that were asked for."""
-        return tuple(name for name in self.columns if name in SCORES)
+        return tuple(self.rows[0].scores)
 
     def pooled(self) -> dict[str, Pooled]:
         """Return the statistics of each score, by its name."""
         return {
-            name: (pool_psnr if name == "psnr" else pool)([getattr(row, name) for row in self.rows])
+            name: (pool_psnr if registry.of_column(name).decibels else pool)(
+                [row.scores[name] for row in self.rows]
+            )
             for name in self.scores
         }
 
     def worst(self, count: int) -> list[ScoreRow]:
         """Return the rows with the worst first score, the worst first; of equals the first.
 
-        That is the highest MAD, or without MAD the lowest of the first other metric.
+        That is the highest MAD, or without MAD the worst of the first other metric.
         """
         first = self.scores[0]
-        sign = -1 if first == "mad" else 1
-        return sorted(self.rows, key=lambda row: sign * float(getattr(row, first)))[:count]
+        sign = -1 if registry.of_column(first).better == "lower" else 1
+        return sorted(self.rows, key=lambda row: sign * row.scores[first])[:count]
 
     def _repr_html_(self) -> str:
         """Return statistics and the worst rows, for notebooks."""
@@ -86,7 +83,9 @@ class ScoreTable(Brief):
 
         pooled = {name: one.facts() for name, one in self.pooled().items()}
         head = list(next(iter(pooled.values())))
-        lines = [(name.upper(), *(one[key] for key in head)) for name, one in pooled.items()]
+        lines = [
+            (registry.title(name), *(one[key] for key in head)) for name, one in pooled.items()
+        ]
         found = table(["", *head], lines)
         worst = self.worst(len(self.rows))
         return found + table(self.columns, [list(row.facts().values()) for row in worst])
@@ -105,6 +104,12 @@ class ScoreTable(Brief):
         """
         with atomic.writing(path, overwrite) as file:
             file.write(self.to_csv().encode())
+
+
+def of_mean_error(names: Iterable[str]) -> dict[str, str]:
+    """Return the columns for the scores of mean errors in tables of many pairs, by metric."""
+    decibels = (name for name in names if registry.METRICS[name].decibels)
+    return {name: f"{name}_of_mean_mse" for name in decibels}
 
 
 def as_json(value: Any) -> Any:

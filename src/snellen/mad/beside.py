@@ -1,4 +1,4 @@
-"""PSNR and SSIM of the pairs of a call, on the luma that MAD takes."""
+"""Metrics beside MAD of the pairs of a call, on the luma that MAD takes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ import numpy as np
 
 from snellen.mad.pictures import plain
 from snellen.mad.result import Number
-from snellen.metrics.names import PSNR, SSIM
-from snellen.metrics.psnr import psnr
-from snellen.metrics.ssim import ssim
-
-COMPUTED = {PSNR: psnr, SSIM: ssim}
-"""Name → a function of two planes and the sample value of white."""
+from snellen.metrics.registry import MAD, METRICS
 
 Pair = tuple[int, Any, Any]
 """The number of a pair in the batch, and where its pictures lie in each array."""
@@ -28,7 +23,7 @@ def measured(
     peak: float,
     names: tuple[str, ...],
 ) -> dict[str, Number]:
-    """Return PSNR and SSIM by name, as far as they are among `names`.
+    """Return the scores of all metrics among `names` but MAD, by name.
 
     Parameters
     ----------
@@ -42,14 +37,15 @@ def measured(
         The sample value of white.
     names : tuple of str
     """
-    found = {name: np.empty(prod(batch)) for name in COMPUTED if name in names}
+    measures = {name: METRICS[name].measure for name in names if name != MAD}
+    found = {name: np.empty(prod(batch)) for name in measures}
     current, reference = None, None
     for number, one, other in pairs if found else ():
         if reference is None or one != current:
             current, reference = one, plain(both[0][one], peak, "cpu")
         distorted = plain(both[1][other], peak, "cpu")
         for name, numbers in found.items():
-            numbers[number] = COMPUTED[name](reference, distorted, peak)
+            numbers[number] = measures[name](reference, distorted, peak)
     return {
         name: numbers.reshape(batch) if batch else float(numbers[0])
         for name, numbers in found.items()

@@ -77,8 +77,10 @@ class Backend:
             hi = self._definition.hi_scale * combine.rms(planes[0])
             lo = combine.rms(planes[1])
             mad = combine.mad(hi, lo)
-        kept = (plane.astype(self._dtype, copy=False) for plane in planes if maps)
-        return Score(mad, hi, lo, *kept)
+        if not maps:
+            return Score(mad, hi, lo)
+        detection, appearance = (plane.astype(self._dtype, copy=False) for plane in planes)
+        return Score(mad, hi, lo, detection, appearance)
 
     def submit(
         self, reference: Plane | None, distorted: Plane, maps: bool = False,

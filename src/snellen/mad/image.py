@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from snellen.engine.prepared import borrowed
 from snellen.engine.several import shared
-from snellen.errors import InputError, quoted
 from snellen.frames import arrays
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
@@ -21,14 +20,13 @@ from snellen.frames.placement import choose_together, moved
 from snellen.frames.values import flag
 from snellen.gpu import memory
 from snellen.mad.beside import measured
-from snellen.mad.definition import SMALLEST, Definition, Variant
+from snellen.mad.definition import Definition, Variant
 from snellen.mad.inputs import Precision, precision
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding
 from snellen.mad.result import Score
 from snellen.mad.scorer import BYTES, Scorer
-from snellen.metrics.names import MAD
-from snellen.metrics.names import chosen as named
-from snellen.metrics.ssim import WINDOW
+from snellen.metrics.registry import MAD, METRICS, check_options
+from snellen.metrics.registry import chosen as named
 from snellen.process import while_running
 
 Array = Any
@@ -108,18 +106,11 @@ def score(
         The device cannot be used, or the GPU's memory does not suffice.
     """
     names = named(metrics)
-    least = SMALLEST if MAD in names else WINDOW
-    definition, usual = Definition(variant, hi_scale, eight_bit_lut), Definition()
+    least = max(METRICS[name].smallest for name in names)
+    definition = Definition(variant, hi_scale, eight_bit_lut)
     maps = flag("maps", maps)
-    asked = {"maps": maps} | {
-        name: getattr(definition, name) != getattr(usual, name)
-        for name in ("variant", "hi_scale", "eight_bit_lut")
-    }
-    for name, given in asked.items():
-        if given and MAD not in names:
-            raise InputError(
-                f"got `{name}` with `metrics`={quoted(metrics)}; it is of mad", parameter="metrics"
-            )
+    given = {one.name: getattr(definition, one.name) != one.default for one in fields(definition)}
+    check_options(names, {"maps": maps, **given})
     method = _Method(definition, None if dtype is None else precision(dtype))
     reference, distorted = arrays.seen(reference), arrays.seen(distorted)  # once, and with a word
     for image in (reference, distorted):
@@ -145,7 +136,8 @@ def score(
             check_samples((one, other), peak)
             none = np.full(batch, np.nan) if batch else np.nan
             found = Score(none, none, none)
-        found = replace(found, **measured((one, other), _pairs(axes, batch), batch, peak, names))
+        others = measured((one, other), _pairs(axes, batch), batch, peak, names)
+        found = replace(found, others=others)
         if not maps:
             return found
         detection, appearance = (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames.brief import Brief
+from snellen.frames.brief import FLAT, Brief
+from snellen.metrics import registry
 
 Number = float | npt.NDArray[np.float64]
 
@@ -19,7 +20,10 @@ Number = float | npt.NDArray[np.float64]
 class Score(Brief):
     """How much a picture differs from its reference; of a batch, numbers are arrays.
 
-    Of MAD they are not a number (NaN) where `metrics` left it out.
+    Of MAD they are not a number (NaN) where `metrics` left it out. Those of other metrics are
+    attributes, too, and None where `metrics` did not ask for them: `psnr`, the peak signal-to-noise
+    ratio in dB, infinite for equal pictures, and `ssim`, the structural similarity, 1 for equal
+    ones.
     """
 
     mad: Number
@@ -33,10 +37,12 @@ class Score(Brief):
     the margin (16 rows and columns at the top left, 17 at the bottom right)."""
     appearance: Any = None
     """Map (…, H, W) where maps were asked for: lo is its root mean square, without the margin."""
-    psnr: Number | None = None
-    """Peak signal-to-noise ratio in dB, where `metrics` asked for it; infinite for equal ones."""
-    ssim: Number | None = None
-    """Structural similarity, where `metrics` asked for it: 1 for equal pictures."""
+    others: Mapping[str, Number] = field(default_factory=dict, hash=False, metadata=FLAT)
+    """Scores of other metrics than MAD that `metrics` asked for, by name."""
+
+    def __getattr__(self, name: str) -> Number | None:
+        """Return the score of another metric; None: `metrics` did not ask for it."""
+        return registry.held(self.others, name)
 
     def __float__(self) -> float:
         """Return MAD of one picture (InputError: of a batch, or `metrics` left it out)."""
@@ -57,8 +63,8 @@ class Score(Brief):
         from snellen.frames.notebook import picture, table
         from snellen.mad.heatmap import drawn
 
-        named = {name.upper(): getattr(self, name) for name in ("mad", "hi", "lo", "psnr", "ssim")}
-        known = {name: np.asarray(one) for name, one in named.items() if one is not None}
+        named = {"mad": self.mad, "hi": self.hi, "lo": self.lo, **self.others}
+        known = {registry.title(name): np.asarray(one) for name, one in named.items()}
         every = zip(*(one.ravel().tolist() for one in known.values()), strict=True)
         found = table(list(known), every)
         for name in ("detection", "appearance"):

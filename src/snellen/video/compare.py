@@ -168,14 +168,16 @@ def compare(
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
             warn(name, text)
-        sides = sides_of(sources[0], sources[1], offset, every, part)
+        deep = step if isinstance(step, DeepComparison) else None
+        reach = 0 if deep is None else deep.reach
+        sides = sides_of(sources[0], sources[1], offset, every, part, reach)
         format = format_of(one, other)
-        if isinstance(step, DeepComparison):
-            step.depths = one.picture.format.bits, other.picture.format.bits
+        if deep is not None:
+            deep.depths = one.picture.format.bits, other.picture.format.bits
         with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
             meter = Meter(expected(sides, clip, every), on_progress)
-            pairs = Pairs(sides, clip, part)
+            pairs = Pairs(sides, clip, part, None if deep is None else deep.see)
             frames, ended = _run(pairs, sides, step, take, meter)
         if not frames and part is None:
             raise InputError(_no_pair(sides, clip, offset, ended))

@@ -37,10 +37,12 @@ class Luma:
 class LumaReader:
     """Luma of frames `first`, `first` + `every` … of a video; iterating gives it until the end.
 
+    Beside each of these there are `reach` frames before and after it.
+
     Parameters
     ----------
     source : Source
-    first, every : int
+    first, every, reach : int
     origin : int
         Number of the video's first frame that has a partner.
     convert : callable, optional
@@ -63,13 +65,14 @@ class LumaReader:
         every: int,
         origin: int,
         convert: Callable[[Plane], npt.NDArray[Any]] | None = None,
+        reach: int = 0,
     ) -> None:
         self.source = source
         self.first = first
         self.frames = 0
         self.begin: Fraction | None = None
         self._origin = origin
-        self._every = every
+        self._every, self._reach = every, reach
         self._convert = convert
         self._counting = False
         self._thread = SourceThread(source, self._read)
@@ -80,6 +83,10 @@ class LumaReader:
 
     def __iter__(self) -> Iterator[Luma]:
         return iter(self._thread)
+
+    def takes(self, number: int) -> bool:
+        """Return whether a frame is among those that `first` and `every` name."""
+        return (number - self.first) % self._every == 0
 
     def finish(self) -> None:
         """Read to the video's end, only to count its frames and to find damage."""
@@ -104,7 +111,9 @@ class LumaReader:
             time = item.frame.pts * self.source.info.time_base
             if number == self._origin:
                 self.begin = time
-            if self._counting or number < self.first or (number - self.first) % self._every:
+            place = (number - self.first) % self._every
+            is_near = min(place, self._every - place) <= self._reach
+            if self._counting or number < self.first or not is_near:
                 continue
             plane: npt.NDArray[Any] = item.frame.planes[0]
             if self._convert is not None:

@@ -41,15 +41,15 @@ class Part:
 
 
 def sides_of(
-    one: Source, other: Source, offset: int, every: int, part: Part | None = None
+    one: Source, other: Source, offset: int, every: int, part: Part | None = None, reach: int = 0
 ) -> Sides:
     """Return readers that begin at the first frames with a partner, and convert for the step."""
     skipped = 0 if part is None else part.begin * every
     converts = conversions(one.info, other.info)
     first, second = max(0, -offset), max(0, offset)
     return (
-        LumaReader(one, first + skipped, every, first, converts[0]),
-        LumaReader(other, second + skipped, every, second, converts[1]),
+        LumaReader(one, first + skipped, every, first, converts[0], reach),
+        LumaReader(other, second + skipped, every, second, converts[1], reach),
     )
 
 
@@ -117,7 +117,7 @@ def reading(sides: Sides) -> Iterator[None]:
 
 
 class Pairs:
-    """Frames of the clip, or of a part of it, with their partners.
+    """Frames of the clip, or of a part of it, with their partners; `see` gets those around them.
 
     Attributes
     ----------
@@ -127,8 +127,14 @@ class Pairs:
         Whether a video ended before the clip.
     """
 
-    def __init__(self, sides: Sides, clip: Clip, part: Part | None = None) -> None:
-        self.count = 0
+    def __init__(
+        self,
+        sides: Sides,
+        clip: Clip,
+        part: Part | None = None,
+        see: Callable[[npt.NDArray[Any], npt.NDArray[Any]], None] | None = None,
+    ) -> None:
+        self.count, self._see = 0, see
         self.ended = False
         self._sides = sides
         self._clip = clip
@@ -145,7 +151,10 @@ class Pairs:
         for read, (one, other) in enumerate(zip(*self._sides), 1):  # noqa: B905 (one may end first)
             if duration is not None and one.time >= start + duration:
                 return
-            if one.time >= start:
+            if one.time >= start and not self._sides[0].takes(one.number):
+                assert self._see is not None
+                self._see(one.plane, other.plane)
+            elif one.time >= start:
                 self.count += 1
                 self._meter.see(one, other)
                 yield one, other

@@ -195,10 +195,16 @@ class Comparison(Protocol[T_co]):
 
 @runtime_checkable
 class DeepComparison(Comparison[T_co], Protocol[T_co]):
-    """A comparison that wants to know the depths of both videos."""
+    """A comparison that wants to know the depths of both videos, and to see frames around."""
 
     depths: tuple[int, int]
     """Bits of the samples of reference and distorted video; set before `prepare`."""
+    reach: int
+    """How many pairs before and after each that is compared are given to `see`."""
+
+    def see(self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]) -> None:
+        """Take a pair that is not compared, in its place among those that are."""
+        ...
 
 
 class PipelinedComparison(Comparison[T_co], Protocol[T_co]):

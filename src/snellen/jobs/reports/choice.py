@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snellen.jobs.score_table import ScoreRow, ScoreTable
+from snellen.metrics.registry import of_column
 
 _WORST = 3  # frames that are shown because they are the worst
 _APART = 16  # of the worst frames: this part of the film at least lies between two
@@ -29,7 +30,7 @@ def choose(tables: Sequence[ScoreTable], count: int) -> Choice:
     """Return the choice of `count` frames.
 
     The worst are those of the highest MAD of any variant, where that is 0 in all frames of the
-    highest LO, or without MAD of the lowest first other metric; those close to a worse one do not
+    highest LO, or without MAD of the worst first other metric; those close to a worse one do not
     count, since they look alike, nor do those that equal the reference.
     """
     numbered = [{row.frame: row for row in table.rows} for table in tables]
@@ -38,9 +39,10 @@ def choose(tables: Sequence[ScoreTable], count: int) -> Choice:
     name = tables[0].scores[0]
     if name == "mad" and not any(one.mad for row in rows for one in row):
         name = "lo"  # which sees differences that MAD takes for invisible
-    sign = 1 if name in ("mad", "lo") else -1
-    bad = [[sign * float(getattr(one, name)) for one in row] for row in rows]
-    equal = {"mad": 0.0, "lo": 0.0, "ssim": -1.0}.get(name, float("-inf"))
+    metric = of_column(name)
+    sign = 1 if metric.better == "lower" else -1
+    bad = [[sign * one.scores[name] for one in row] for row in rows]
+    equal = float("-inf") if metric.identical is None else sign * metric.identical
     order = sorted(range(len(rows)), key=lambda at: -max(bad[at]))
     apart = len(rows) // _APART
     worst: list[int] = []

@@ -12,7 +12,7 @@ from snellen.files.opening import size_of
 from snellen.jobs.compare import CompareJob
 from snellen.jobs.score import FILM, ScoreResult
 from snellen.jobs.serial import chosen
-from snellen.metrics.names import MAD
+from snellen.metrics.registry import MAD
 from snellen.report.contents import Facts
 from snellen.stills import still
 from snellen.video import pixels

@@ -20,7 +20,7 @@ from snellen.jobs.pairs import pair, partners
 from snellen.jobs.reports.choice import Choice
 from snellen.jobs.score_step import ScoreStep
 from snellen.mad import heatmap
-from snellen.metrics.names import MAD
+from snellen.metrics.registry import MAD
 from snellen.report.contents import Moment, Picture
 from snellen.report.encode import shrunk
 from snellen.stills import still

@@ -25,8 +25,7 @@ from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.score_kinds import films, folders, images
 from snellen.jobs.score_table import ScoreRow
 from snellen.mad import heatmap
-from snellen.mad.pooling import pool
-from snellen.metrics.names import MAD, VMAF
+from snellen.metrics.registry import MAD, of_column
 from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
 from snellen.report.fit import Fitted, fitted
 from snellen.video import progress
@@ -36,14 +35,6 @@ if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FrameFit
     from snellen.jobs.reports.source import Shown
 
-_METRICS = {
-    "mad": Metric("mad", "MAD", "lower", scale="0: no difference is visible"),
-    "hi": Metric("hi", "HI", "lower", scale="0: no error reaches the threshold; no upper limit"),
-    "lo": Metric("lo", "LO", "lower", scale="0: alike in all subbands; no upper limit"),
-    "psnr": Metric("psnr", "PSNR", "higher", "dB"),
-    "ssim": Metric("ssim", "SSIM", "higher", scale="1: equal"),
-    "vmaf": Metric("vmaf", "VMAF", "higher", scale="0 … 100"),
-}
 _SCALES = {"detection": "HI", "appearance": "LO"}
 _STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
 _SOURCE = (
@@ -173,8 +164,6 @@ def report(
         moments = [shelf.kept(one) for one in _moments(job, kind, results, choice, events, shown)]
         seconds = time.monotonic() - began
         contents = _contents(job, results, choice, seconds, wording, shown)
-        if VMAF in job.metrics:
-            contents = _with_vmaf(contents, job, results)
         if any(max(one.size) > pictures_of.LONGEST for one in moments):
             text = f"Pictures are shown with at most {pictures_of.LONGEST} pixels a side."
             contents = replace(contents, notes=(*contents.notes, text))
@@ -237,9 +226,9 @@ def _contents(
         names=tuple(_name(row[0], labels[0], wording) for row in choice.rows),
         is_film=results[0].kind == FILM,
         numbers=tuple(row[0].frame or 0 for row in choice.rows),
-        metrics=tuple(_METRICS[name] for name in metrics),
+        metrics=tuple(map(_metric, metrics)),
         scores=tuple(
-            {name: tuple(getattr(row[at], name) for row in choice.rows) for name in metrics}
+            {name: tuple(row[at].scores[name] for row in choice.rows) for name in metrics}
             for at in range(len(results))
         ),
         pooled=tuple(
@@ -263,24 +252,11 @@ def _contents(
     )
 
 
-def _with_vmaf(contents: Contents, job: CompareJob, results: Sequence[ScoreResult]) -> Contents:
-    """Return the contents with VMAF of all frames that have other scores."""
-    from snellen.jobs.reports.vmaf import curve
-
-    found = [
-        curve(job, one, result.offset, contents.numbers)
-        for one, result in zip(job.variants, results, strict=True)
-    ]
-    pooled = [pool([one for one in scores if one is not None] or [0.0]) for scores in found]
-    return replace(
-        contents,
-        metrics=(*contents.metrics, _METRICS[VMAF]),
-        scores=tuple({**old, VMAF: new} for old, new in zip(contents.scores, found, strict=True)),
-        pooled=tuple(
-            {**old, VMAF: {name: float(getattr(new, name)) for name in _STATISTICS}}
-            for old, new in zip(contents.pooled, pooled, strict=True)
-        ),
-    )
+def _metric(column: str) -> Metric:
+    """Return what the report says of a score."""
+    found = of_column(column)
+    scale = found.parts.get(column, found.scale)
+    return Metric(column, found.title_of(column), found.better, found.unit, scale)
 
 
 def _facts(

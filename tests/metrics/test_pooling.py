@@ -8,7 +8,7 @@ from statistics import harmonic_mean
 import numpy as np
 import pytest
 
-from snellen.mad.pooling import pool, pool_psnr
+from snellen.metrics.pooling import pool, pool_psnr
 
 
 def test_known_numbers():
