@@ -139,7 +139,7 @@ class Cluster:
 
     @property
     def needs(self) -> str:
-        """What a ticket needs, in words."""
+        """The CPUs and the GPU that a ticket needs, in words."""
         from snellen.video.messages import counted
 
         gpu = " and a GPU" if self._gpus else ""

@@ -1,4 +1,4 @@
-"""What runs on a node of a cluster: one ticket, whose result and messages are returned."""
+"""Runs one ticket on a node of a cluster, and returns its result and messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from snellen.jobs.files import read_by
 from snellen.jobs.tickets import Done, Ticket, Worker
 
 PROGRAM = f"Snellen {__version__} with PyAV {av.__version__}"
-"""What must be the same on all nodes."""
+"""These versions must be the same on all nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class Order:
     """"cpu"; "auto" or "cuda:0": the GPU that Ray has given."""
     threads: int
     folder: str
-    """From which relative names are meant."""
+    """Relative names are meant from this folder."""
     program: str = PROGRAM
-    """That of the driver."""
+    """The driver has these versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a ticket has come to."""
+    """The outcome of a ticket, with what was said."""
 
     done: Done | None = None
     error: SnellenError | None = None
-    """Why there is nothing: of the input, as other tries would find, or of all tries."""
+    """It says why there is none: the input is wrong, as other tries would find, or all failed."""
     said: tuple[tuple[str, str, str], ...] = ()
     """Notices and warnings: which of them, about what, and the text."""
 
@@ -59,7 +59,7 @@ class _Said(Silent):
 
 
 _workers: dict[Order, Worker] = {}
-"""That of this process: it keeps a film's step prepared from one segment to the next."""
+"""The worker of this process keeps a film's step prepared from one segment to the next."""
 
 
 def run_ticket(ticket: Ticket, order: Order) -> Answer:

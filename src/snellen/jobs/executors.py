@@ -1,4 +1,4 @@
-"""What runs tickets, in other processes or on a cluster, and their results in order."""
+"""Opens executors of tickets: here, in processes or on a cluster; and has results in order."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Finished:
     """One of several jobs with its result, its error, or both."""
 
     job: AnyJob
-    """What was asked for."""
+    """This was asked for."""
     result: Any = None
     """The job's result; None: it failed."""
     error: SnellenError | None = None

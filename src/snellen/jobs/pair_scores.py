@@ -44,7 +44,7 @@ class PairScore(Brief):
     stmad: float | None = None
     """ST-MAD, where it is asked for."""
     warnings: tuple[str, ...] = ()
-    """What differs between the files, or does not count."""
+    """They say what differs between the files, or does not count."""
     error: SnellenError | None = None
     """Why there are no scores, or what was wrong all the same."""
 

@@ -32,7 +32,7 @@ except ImportError:  # Windows
 
 SUFFIX = ".unfinished"
 VERSION = 4
-"""Of the file in which a table grows."""
+"""The version of the file in which a table grows."""
 _LARGEST_LINE = 1 << 20
 """Bytes of the first line of the file in which a table grows."""
 _KEPT = 40

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from snellen.video.segments.part import Part
 
 VERSION = 1
-"""Of plans."""
+"""The version of plans."""
 LARGEST = 1 << 24
 """Bytes of a plan."""
 

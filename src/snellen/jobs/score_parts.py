@@ -43,16 +43,16 @@ FOLDER_PARTS, FILM_PARTS = 4, 2
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a worker has found of a part."""
+    """The scores of a part, and all that a worker has found beside them."""
 
     said: tuple[ScoreRow | tuple[str, str], ...] = ()
     """Scores, and warnings as subject and message, in their order."""
     maps: tuple[Kept, ...] = ()
     damage: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     method: Method | None = None
-    """What scored; None: nothing did."""
+    """None stands for a part of which nothing was scored."""
     summary: Summary | None = None
-    """Of films."""
+    """Films have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +107,13 @@ class _Heard(Silent):
 
 @dataclass(slots=True)
 class _Joined:
-    """What scored the parts so far, and the last one's summary."""
+    """The methods that scored the parts so far, and the last one's summary."""
 
     methods: Counter[Method] = field(default_factory=Counter)
     """With how many pairs each has scored."""
     summary: Summary | None = None
     drift: Drift | None = None
-    """Of all parts so far."""
+    """It is that of all parts so far."""
 
     def add(self, found: Scored, scored: int) -> None:
         if found.method is not None:
@@ -124,7 +124,7 @@ class _Joined:
 
     @property
     def method(self) -> Method:
-        """What most pairs were scored by, with the names of all devices."""
+        """The method by which most pairs were scored, with the names of all devices."""
         most, _ = self.methods.most_common(1)[0]
         return replace(most, device=" + ".join(sorted({one.device for one in self.methods})))
 

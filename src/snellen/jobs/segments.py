@@ -1,4 +1,4 @@
-"""What of a job its segments depend on: they are those of a film only as long as it is the same."""
+"""Says what segments depend on of a job: they are a film's only as long as that is the same."""
 
 from __future__ import annotations
 

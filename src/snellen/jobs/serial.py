@@ -17,7 +17,7 @@ from snellen.files.remote import Remote, typed
 from snellen.frames.brief import Brief
 
 VERSION = 1
-"""Of the JSON: it rises when a job of before can no longer be read."""
+"""The version of the JSON rises when a job of before can no longer be read."""
 
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
 _TYPES = frozenset(

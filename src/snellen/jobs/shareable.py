@@ -1,4 +1,4 @@
-"""Which jobs of a run are tickets, each run by one worker; all others run one after another."""
+"""Finds the jobs of a run that are tickets, each run by one worker; the others run in turn."""
 
 from __future__ import annotations
 

@@ -44,22 +44,22 @@ LEAST = 30.0
 KNOWN = 5
 """So many tickets are finished before others can be told to be slow."""
 _KEPT = 1000
-"""Of so many tickets, the last ones, times are kept."""
+"""Times are kept of the last tickets, so many of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a ticket."""
+    """The outcome of a ticket."""
 
     key: int
     result: Any = None
-    """None: it failed, or was deferred."""
+    """It is None where the ticket failed, or was deferred."""
     error: SnellenError | None = None
     """Why there is no result, or what is wrong all the same."""
     units: int = 1
-    """Of progress."""
+    """The result counts as so many units of progress."""
     outputs: tuple[bytes | None, ...] = ()
-    """Of a ticket that is shipped, its files; None: one that was not written."""
+    """A ticket that is shipped has its files here; None: one that was not written."""
     is_deferred: bool = False
     """Whether it is a long film, whose segments are tickets of their own."""
 
@@ -76,10 +76,10 @@ class Ticket:
     """
 
     key: int
-    """What tells it from other tickets of the same executor."""
+    """No other ticket of the same executor has this number."""
     job: Any
     part: Any = None
-    """None: all of the job."""
+    """None stands for all of the job."""
     is_shipped: bool = False
     """Whether outputs come back as bytes: their folder need not be seen by the nodes. Otherwise
     they go to their paths."""
@@ -118,7 +118,7 @@ class FilmStep:
     make: Making
     """A function of a module, which returns the step of the job for a device."""
     info: MediaInfo
-    """Of the input as it is."""
+    """It describes the input as it is."""
     bits: int | None
     """Depth of the step's results."""
     growth: int

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 CUT, LONG = "cut", "long"
-"""Which films are deferred: those that are cut into segments, or all long ones."""
+"""Films are deferred that are cut into segments, or all long ones."""
 
 _which: ContextVar[str | None] = ContextVar("snellen_deferred", default=None)
 

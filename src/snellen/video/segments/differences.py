@@ -1,4 +1,4 @@
-"""In which words a job differs from the one whose segments lie beside the output."""
+"""Says in words how a job differs from the one whose segments lie beside the output."""
 
 from __future__ import annotations
 

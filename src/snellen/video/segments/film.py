@@ -53,7 +53,7 @@ class Segments:
     folder: Path
     """Where they are until the output is complete."""
     job: Mapping[str, Any]
-    """What must be the same for a run to go on: names and values, as JSON has them."""
+    """A run goes on only if these names and values are the same, as JSON has them."""
     say: Callable[[str], None]
     """Receives what is good to know."""
     keep: bool = False

@@ -20,7 +20,7 @@ from snellen.video.segments.values import Cut, Record
 from snellen.video.sink.registry import WORST
 
 VERSION = 2
-"""Of the manifest."""
+"""The version of the manifest."""
 _LARGEST = 1 << 28
 """Bytes of a manifest, or a record."""
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?", re.ASCII)
@@ -31,7 +31,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "float": (float,), "float | None": (float, NoneType), "Choice | None": (Choice, NoneType),
     "tuple[Probe, ...]": (tuple,), "tuple[Change, ...]": (tuple,),
 }  # fmt: skip
-"""What fields of a manifest may be, by their annotations."""
+"""The types that fields of a manifest may have, by their annotations."""
 _TIMES = frozenset({"first", "begin", "end", "stop", "cycle"})
 _T = TypeVar("_T", Cut, Record, "Cuts", Choice, Probe, Change)
 
@@ -49,7 +49,7 @@ class Cuts:
     short: str | None
     """How much less the input has than it promises; None: nothing."""
     threads: int
-    """Of the encoder."""
+    """The encoder has so many."""
     cuts: tuple[Cut, ...]
     choice: Choice | None = None
     """The encoder's quality that was chosen for a target; None: there is no target."""

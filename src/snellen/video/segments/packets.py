@@ -19,7 +19,7 @@ _HEAD = struct.Struct("<qqIB")
 """Time and duration in ticks, bytes, and 1 for a key frame."""
 _BLOCK = 1 << 20
 MOST = 1 << 60
-"""Of a time, in ticks, and of any other number."""
+"""No time, in ticks, and no other number is larger."""
 
 
 class PacketWriter:

@@ -1,4 +1,4 @@
-"""What each segment of a film is made of, by the film's plan."""
+"""Makes the tasks of a film's segments, by the film's plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a segment before and after it is encoded: values that go to any process."""
+"""A segment before and after it is encoded, as values that go to any process."""
 
 from __future__ import annotations
 
@@ -45,16 +45,17 @@ class SegmentTask:
     number: int
     source: Path
     clip: Clip
-    """Of the input: all frames that the results depend on, and one more than the segment has."""
+    """It has all frames that the results depend on, and one more than the segment has."""
     looked: Content | None
-    """What looking at the film's pictures has found; None: it was not looked at, or not closely."""
+    """Looking at the pictures has found this; None: they were not looked at, or not closely."""
     cycle: Fraction | None
     """Seconds of the container's clock from which on cycles of telecine are undone."""
     decoder: str
     lead: Fraction
     """Seconds before the segment at which decoding begins."""
     further: Fraction | None
-    """Likewise, where its first frame is not the one expected, or there is none; None: only so."""
+    """Decoding begins so early where the first frame is not the expected one, or there is none.
+    None: it begins at `lead` only."""
     zero: Fraction
     """Seconds of the container's clock that become time 0 of the output."""
     time_base: Fraction
@@ -72,23 +73,23 @@ class SegmentTask:
     expected: Mark | None
     """First decoded frame, as the segment before saw it; None: unknown."""
     given: PictureInfo
-    """Of the film's first frame, as it was decoded."""
+    """It describes the film's first frame, as it was decoded."""
     plan: Plan
-    """Of the video stream."""
+    """It is that of the video stream."""
     muxer: str
     suffix: str
-    """Of the output's container, by which the encoder is set up."""
+    """It is that of the output's container, by which the encoder is set up."""
     threads: int
-    """Of the encoder."""
+    """The encoder has so many."""
     file: Path
     """Where its packets go; what the step notes goes beside it, with the suffix `NOTES`."""
     output: str
-    """What messages call the film's output."""
+    """Messages call the film's output so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What became of a segment."""
+    """The outcome of a segment."""
 
     number: int
     frames: int
@@ -109,7 +110,7 @@ class Record:
     notes: str = ""
     """SHA-256 of the file of what the step notes of the frames; "": there is none."""
     lost: tuple[str, ...] = ()
-    """What was damaged or missing in this part of the input."""
+    """This was damaged or missing in this part of the input."""
     clipped: int = 0
     pixels: int = 0
     """Pixels that a step had to clip, of so many that it made, with those of frames around."""
@@ -119,7 +120,7 @@ class Record:
     transparent: int = 0
     fields_notice: str | None = None
     changes: tuple[Change, ...] = ()
-    """As of `SourceReport`; times are those of the film's output."""
+    """They are as of `SourceReport`; times are those of the film's output."""
     ended: Fraction | None = None
     """Seconds of the container's clock where the film ends for good, since its pictures change;
     None: they do not."""

@@ -8,7 +8,7 @@ _NAMED = 3
 """Parts of a film that are named where several are damaged alike."""
 
 ALONE = "it is made in one piece, by one process of this machine"
-"""Of a film that is not cut, so that there is nothing which workers would share."""
+"""So it is with a film that is not cut: there is nothing which workers would share."""
 
 
 def parts(begins: list[str]) -> str:
