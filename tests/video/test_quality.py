@@ -16,13 +16,14 @@ import pytest
 from snellen.errors import InputError
 from snellen.filters.grain import Grain
 from snellen.frames.frame import Format
+from snellen.metrics.registry import METRICS
 from snellen.video import vmaf
 from snellen.video.clip import Clip
 from snellen.video.convert import Aim, Encoding, Segments, convert
 from snellen.video.dry_run import dry_run
 from snellen.video.quality import plan as places
 from snellen.video.quality.search import MOST, Scale, search
-from snellen.video.quality.values import Choice, Probe, Reached, error, pooled
+from snellen.video.quality.values import Choice, Probe, Reached, pooled
 from snellen.video.segments import cuts, manifest
 from snellen.video.segments.part import make_part
 from snellen.video.sink.encoding import Target
@@ -127,7 +128,7 @@ def test_scores_are_pooled():
     assert pooled(scores, "rms") == pytest.approx(np.sqrt(np.mean(np.square(scores))))
     assert pooled(scores, "p5") == 90.5
     assert pooled(scores, "p95") == 99.5
-    assert (error(97.0, "vmaf"), error(3.0, "mad")) == (3, 3)
+    assert (METRICS["vmaf"].error(97.0), METRICS["mad"].error(3.0)) == (3, 3)
 
 
 @pytest.mark.cases(12)
@@ -270,7 +271,7 @@ def test_stills_do_not_reach_all_of_vmaf(tmp_path):
     head = b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 Cmono\n"
     (tmp_path / "in.y4m").write_bytes(head + (b"FRAME\n" + still.tobytes()) * 12)
     encoding = Encoding(preset="ultrafast", target_vmaf=98)
-    aim = Aim(Target("vmaf", 98, "mean"), vmaf.Vmaf("film"), print)
+    aim = Aim(Target("vmaf", 98, "mean"), vmaf.Measure("film"), print)
     out = tmp_path / "out.mkv"
     summary = convert(tmp_path / "in.y4m", out, Nearest(), encoding=encoding, aim=aim)
     assert 97 < summary.reached.choice.identical < 98
@@ -436,7 +437,7 @@ def test_vmaf_of_consecutive_frames():
         for a, b in zip(films, noisy, strict=True)
     ]
     assert vmaf.scores(deep, Format(256, 144, 10)) == pytest.approx(worse, abs=0.2)
-    assert len(vmaf.Vmaf("film").scores(zip(films, noisy, strict=True), format)) == 4
+    assert len(vmaf.Measure("film").scores(zip(films, noisy, strict=True), format)) == 4
     assert vmaf.model(Format(1920, 1080)) == "vmaf_v0.6.1"
     assert vmaf.model(Format(3840, 2160)) == "vmaf_4k_v0.6.1"
 

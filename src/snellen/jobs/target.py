@@ -11,8 +11,9 @@ from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.mad.definition import SMALLEST
 from snellen.mad.scorer import Scorer
-from snellen.video.quality.values import Aim, Pair
-from snellen.video.sink.encoding import VMAF, Encoding
+from snellen.metrics.registry import METRICS, Metric
+from snellen.video.quality.values import Aim, Measure, Pair
+from snellen.video.sink.encoding import Encoding
 
 FRAMES = 32
 """Frames that MAD scores of all excerpts of a probe, at most: a CPU takes a second for each
@@ -65,6 +66,24 @@ class MadMeasure:
             self._scorer = None
 
 
+class PlaneMeasure:
+    """A metric of two planes of luma, as a `snellen.video.quality.values.Measure`."""
+
+    most: int | None = 1 << 30
+    """All frames of the excerpts: it takes little time."""
+
+    def __init__(self, metric: Metric) -> None:
+        self._measure = metric.measure
+
+    def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
+        """Return the scores of frames of a format."""
+        white = float((1 << format.bits) - 1)
+        return [self._measure(one, other, white) for one, other in pairs]
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
 def aim_of(
     encoding: Encoding,
     device: str,
@@ -90,7 +109,7 @@ def aim_of(
     Raises
     ------
     InputError
-        VMAF cannot be computed here.
+        The metric cannot be computed here.
     """
     target = encoding.target
     if target is None:
@@ -101,10 +120,14 @@ def aim_of(
         if notice is not None:
             notice(subject, text)
 
-    if target.metric == VMAF:
-        from snellen.video import vmaf
-
-        if not vmaf.is_there():
-            raise vmaf.refused(target.parameter)
-        return Aim(target, vmaf.Vmaf(subject), say, aside)
-    return Aim(target, MadMeasure(device, subject, events), say, aside)
+    metric = METRICS[target.metric]
+    if metric.films_only and not metric.module.is_there():
+        raise metric.module.refused(target.parameter)
+    measure: Measure
+    if metric.films_only:
+        measure = metric.module.Measure(subject)
+    elif metric.home is not None:
+        measure = PlaneMeasure(metric)
+    else:
+        measure = MadMeasure(device, subject, events)
+    return Aim(target, measure, say, aside)

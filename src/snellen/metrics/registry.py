@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 T = TypeVar("T")
-Measure = Callable[["npt.NDArray[Any]", "npt.NDArray[Any]", float], float]
+OfPlanes = Callable[["npt.NDArray[Any]", "npt.NDArray[Any]", float], float]
 """Returns the score of two planes, (H, W), given the sample value of white."""
 
 
@@ -64,8 +64,8 @@ class Metric:
     goal: Goal | None = None
     """How `target_` and its name are searched for; None: it cannot be a target."""
     home: str | None = None
-    """Module of the implementation. It has a Measure by the metric's name; of metrics for films
-    `Stream`, `Target`, `is_there` and `refused`, as `snellen.video.vmaf`. None: MAD's Scorer."""
+    """Module of the implementation. It has an OfPlanes by the metric's name; of metrics of films
+    `Stream`, `Measure`, `is_there` and `refused`, as `snellen.video.vmaf`. None: MAD's Scorer."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,9 +73,9 @@ class Metric:
         return self.name, *self.parts
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> OfPlanes:
         """The function of two planes that computes it."""
-        found: Measure = getattr(self.module, self.name)
+        found: OfPlanes = getattr(self.module, self.name)
         return found
 
     @property

@@ -161,7 +161,7 @@ def _kind(depth: int) -> type[np.uint8 | np.uint16]:
     return np.uint8 if depth == 8 else np.uint16
 
 
-class Vmaf:
+class Measure:
     """VMAF as a `quality.values.Measure`.
 
     Parameters

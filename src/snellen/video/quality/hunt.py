@@ -13,6 +13,7 @@ import av
 
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import DeviceError, InputError
+from snellen.metrics.registry import METRICS
 from snellen.video.chain import is_steady, rate_of, reach_of
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo
@@ -29,10 +30,10 @@ from snellen.video.quality.trial import (
     luma_format,
     pairs,
 )
-from snellen.video.quality.values import Aim, Choice, Pair, Probe, Reached, error, pooled, tolerance
+from snellen.video.quality.values import Aim, Choice, Pair, Probe, Reached, pooled, tolerance
 from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan
-from snellen.video.sink.encoding import MAD, Encoding
+from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.goals import aimed, qualities, unlimited
 from snellen.video.step import RateStep, Step
 
@@ -136,7 +137,7 @@ class Hunt:
             No frame of an excerpt can be decoded, or too small a picture for the metric; strict,
             and no quality reaches the target.
         """
-        target = self._target
+        target, metric = self._target, METRICS[self._target.metric]
         every = [self._excerpt(one, (places.BEFORE, places.AFTER)) for one in self._probed]
         excerpts = [one for one in every if one is not None]
         if not excerpts:
@@ -156,12 +157,13 @@ class Hunt:
             self._aim.say(
                 f"{self._word} {one.quality:g}: {target.name} {one.score:.2f}, {_rate(one.bitrate)}"
             )
-            return error(one.score, target.metric)
+            return metric.error(one.score)
 
-        goal = error(target.value, target.metric)
+        goal = metric.error(target.value)
         found = search(self._scale, probe, goal, tolerance(target))
-        sign = 1 if target.metric == MAD else -1
-        most = None if found.reached or target.metric == MAD else self._identical(excerpts)
+        sign = 1 if metric.better == "lower" else -1
+        is_known = found.reached or metric.identical is not None
+        most = None if is_known else self._identical(excerpts)
         choice = Choice(
             quality=float(found.quality), expected=target.value + sign * (found.error - goal),
             reached=found.reached, excerpts=len(excerpts), frames=scored, probes=tuple(probes),
@@ -201,7 +203,8 @@ class Hunt:
         )
         if score is None:
             return reached, [f"the finished film could not be scored: {why}"]
-        excess = error(target.value, target.metric) - error(score, target.metric)
+        metric = METRICS[target.metric]
+        excess = metric.error(target.value) - metric.error(score)
         line = (
             f"the finished film: {target.name} {score:.2f} ({_pool(target.pool)} of "
             f"{counted(count, 'frame')}), {abs(excess):.2f} "

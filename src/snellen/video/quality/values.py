@@ -11,7 +11,8 @@ import numpy as np
 
 from snellen.frames.brief import Brief
 from snellen.frames.frame import Format, Plane
-from snellen.video.sink.encoding import MAD, Target
+from snellen.metrics.registry import METRICS, goals
+from snellen.video.sink.encoding import Target
 
 Pair = tuple[Plane, Plane]
 """Luma of a frame that the encoder got, and of the decoded one."""
@@ -83,7 +84,7 @@ class Reached(Brief):
     """A target, what was chosen for it, and the score of the finished film."""
 
     metric: str
-    """"mad" or "vmaf"."""
+    """Its name in the registry."""
     target: float
     pool: str
     """How the scores of frames become one."""
@@ -96,7 +97,7 @@ class Reached(Brief):
     """The score less the target."""
 
     def __str__(self) -> str:
-        name, choice = self.metric.upper(), self.choice
+        name, choice = METRICS[self.metric].title, self.choice
         probes = ", ".join(f"{one.quality:g}: {one.score:.2f}" for one in choice.probes)
         found = "not scored" if self.score is None else f"{self.score:.2f} ({self.frames} frames)"
         return (
@@ -117,14 +118,10 @@ def pooled(scores: Sequence[float], pool: str) -> float:
     return float(values.mean())
 
 
-def error(score: float, metric: str) -> float:
-    """Return how far a score is from a perfect one; or the score, of an error."""
-    return score if metric == MAD else max(0.0, 100 - score)
-
-
 def tolerance(target: Target) -> float:
     """Return by how much better than the target a probe may be that ends the search.
 
     2 % of a MAD, at least 0.02; of VMAF 0.25: less than half a step of crf changes, usually.
     """
-    return max(0.02, target.value / 50) if target.metric == MAD else 0.25
+    goal = goals()[target.metric]
+    return max(goal.tolerance, target.value * goal.share)

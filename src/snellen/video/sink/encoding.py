@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice, integer, plain, real, text, texts
+from snellen.metrics.registry import METRICS, goals
 from snellen.video.sink import registry
 from snellen.video.sink.registry import LOSSLESS, WORST, Traits
 
@@ -17,13 +18,6 @@ if TYPE_CHECKING:  # it would import PyAV, which pictures do without
     from snellen.video.pixels import PixelFormat
 
 COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
-
-MAD, VMAF = "mad", "vmaf"
-POOLS = {MAD: ("mean", "rms", "p95"), VMAF: ("mean", "harmonic", "p5")}
-"""How scores of frames become one, by metric; the first is the default."""
-_PARAMETERS = {MAD: "target_mad", VMAF: "target_vmaf"}
-_MOST = {MAD: 200.0, VMAF: 100.0}
-"""Greatest targets."""
 
 _TEXTS = ("codec", "preset", "pix_fmt", "colour", "target_pool")
 _BIT_RATE = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)([kKmMgG]?)", re.ASCII)
@@ -36,20 +30,20 @@ class Target:
     """A quality that an encoder's settings are to give."""
 
     metric: str
-    """"mad" or "vmaf"."""
+    """Its name in the registry, where it has a goal."""
     value: float
     pool: str
-    """How the scores of frames become one: see `POOLS`."""
+    """How the scores of frames become one: one of the goal's `pools`."""
 
     @property
     def parameter(self) -> str:
-        """What the parameter is called."""
-        return _PARAMETERS[self.metric]
+        """The name of the parameter."""
+        return f"target_{self.metric}"
 
     @property
     def name(self) -> str:
-        """What messages call the metric."""
-        return self.metric.upper()
+        """The metric's name in messages."""
+        return METRICS[self.metric].title
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -109,43 +103,42 @@ class Encoding(Brief):
     @property
     def target(self) -> Target | None:
         """The quality that is to be reached; None: `crf` says it, or our choice."""
-        for metric, value in ((MAD, self.target_mad), (VMAF, self.target_vmaf)):
-            if value is not None:
-                return Target(metric, float(value), self.target_pool or POOLS[metric][0])
+        for metric, value in self._targets().items():
+            return Target(metric, float(value), self.target_pool or goals()[metric].pools[0])
         return None
 
     @property
     def has_rate(self) -> bool:
         """Whether a quality, a rate or a preset is given, which encoders without loss lack."""
-        given = (self.crf, self.preset, self.target_mad, self.target_vmaf, self.max_bitrate)
+        given = (self.crf, self.preset, self.target, self.max_bitrate)
         return any(value is not None for value in given)
 
+    def _targets(self) -> dict[str, Any]:
+        """Return the targets that are given, by metric: one field for each that has a goal."""
+        given = {metric: getattr(self, f"target_{metric}", None) for metric in goals()}
+        return {metric: value for metric, value in given.items() if value is not None}
+
     def _check_target(self) -> None:
-        given = {MAD: self.target_mad, VMAF: self.target_vmaf}
+        given = self._targets()
         for metric, value in given.items():
-            found = real(value)
-            if value is not None and (found is None or not 0 < found <= _MOST[metric]):
-                lossless, name = found == 0 and metric == MAD, _PARAMETERS[metric]
+            found, name, most = real(value), f"target_{metric}", goals()[metric].most
+            if found is None or not 0 < found <= most:
+                lossless = found == 0 and METRICS[metric].identical == 0
                 raise InputError(
-                    f"got `{name}`={quoted(value)}; expected a number above 0, up to "
-                    f"{_MOST[metric]:g}",
+                    f"got `{name}`={quoted(value)}; expected a number above 0, up to {most:g}",
                     parameter=name,
                     advice=f"for no loss at all choose `codec` {LOSSLESS}" if lossless else None,
                 )
-            object.__setattr__(self, _PARAMETERS[metric], found)
-        pools = [POOLS[metric] for metric, value in given.items() if value is not None]
-        if len(pools) == 2:
-            raise InputError(
-                "got `target_mad` and `target_vmaf`; expected one of them", parameter="target_vmaf"
-            )
+            object.__setattr__(self, name, found)
+        if len(given) > 1:
+            one, other, *_ = (f"target_{metric}" for metric in given)
+            raise InputError(f"got `{one}` and `{other}`; expected one of them", parameter=other)
         if self.target_pool is not None:
-            if not pools:
-                raise InputError(
-                    "got `target_pool` without `target_mad` or `target_vmaf`",
-                    parameter="target_pool",
-                )
-            choice("target_pool", self.target_pool, pools[0])
-        if pools and self.crf is not None:
+            if not given:
+                names = " or ".join(f"`target_{metric}`" for metric in goals())
+                raise InputError(f"got `target_pool` without {names}", parameter="target_pool")
+            choice("target_pool", self.target_pool, goals()[next(iter(given))].pools)
+        if given and self.crf is not None:
             raise InputError(
                 "got `crf` with a target, by which the crf is chosen",
                 parameter="crf",
