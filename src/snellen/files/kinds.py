@@ -13,18 +13,14 @@ from pathlib import Path
 
 from snellen.errors import InputError
 from snellen.files import signatures
+from snellen.files.containers import container
 from snellen.files.opening import InputFile
 from snellen.files.remote import Remote
 from snellen.files.signatures import JPEG, PNG, RAW, TIFF, UNKNOWN, Kind, Sort
-from snellen.files.still_formats import EITHER, SUFFIXES
+from snellen.files.still_formats import SUFFIXES, UNREAD
 
-VIDEO_SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".m2ts", ".ts", ".m4v", ".avi", ".y4m")
-UNREAD_SUFFIXES = (
-    ".gif", ".apng", ".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx",
-)  # fmt: skip
-"""Images too, but of types that are not read as such; FFmpeg takes some for films."""
-_JPEG_STREAMS = (".mjpeg", ".mjpg", *VIDEO_SUFFIXES)
-"""Names of films that may begin as a JPEG does: a raw stream of such pictures."""
+ANY = "a video or an image"
+"""What messages expect."""
 _SOUNDS = (".m4a", ".m4b", ".mka", ".weba", ".mks", ".oga")
 """Names of sound and captions in containers that begin as films do."""
 _ANIMATED_PNG = Kind(Sort.MOVING, "an animated PNG image")
@@ -61,11 +57,11 @@ def is_image(path: Path, film: bool | None = None) -> bool:
         first picture. None: nobody says; then those are films whose names end in .gif or .apng.
     """
     found, suffix = kind_of(path), path.suffix.lower()
-    named = suffix in EITHER
+    named = container(suffix).either
     if found.sort is Sort.MOVING:
         return not (named if film is None else film)
     if found.sort is Sort.IMAGE:
-        return not (found is JPEG and suffix in _JPEG_STREAMS)
+        return not (found is JPEG and (container(suffix).jpegs or container(suffix).named))
     if found.sort is Sort.FILM:
         return False
     return suffix in SUFFIXES or (named and film is False)
@@ -89,7 +85,7 @@ def is_known(path: Path) -> bool:
     said where it is opened.
     """
     found, suffix = kind_of(path), path.suffix.lower()
-    if suffix in VIDEO_SUFFIXES or is_image(path):
+    if container(suffix).named or is_image(path):
         return True
     return found.sort in (Sort.FILM, Sort.MOVING) and suffix not in _SOUNDS
 
@@ -106,27 +102,37 @@ def names_image(target: Path) -> bool:
 
 def names_picture(target: Path) -> bool:
     """Return whether a name is that of an image, of a type that is read or not, or of a film."""
-    return names_image(target) or target.suffix.lower() in (*UNREAD_SUFFIXES, *VIDEO_SUFFIXES)
+    return names_image(target) or names_unread(target) or container(target.suffix).named
 
 
-def unsuitable(path: Path, expected: str) -> InputError | None:
+def names_unread(path: Path) -> bool:
+    """Return whether a name is that of an image of a type that is not read as such.
+
+    FFmpeg takes some for films.
+    """
+    return path.suffix.lower() in UNREAD or container(path.suffix).either
+
+
+def unsuitable(path: Path, expected: str = ANY, name: str = "") -> InputError | None:
     """Return the error about a file that is known to be something else; None: it may be sound.
 
     Parameters
     ----------
     path : Path
     expected : str
-        What was wanted: "an image".
+        The kind that was wanted: "an image".
+    name : str, optional
+        What messages call the file; empty: its path.
     """
     found = kind_of(path)
     if found.sort is not Sort.OTHER:
         return None
-    return InputError(f"{path} is {found.name}; expected {expected}", advice=found.advice)
+    return InputError(f"{name or path} is {found.name}; expected {expected}", advice=found.advice)
 
 
 def _may_move(path: Path) -> bool:
     found = kind_of(path)
-    return found.sort is Sort.MOVING or (found is UNKNOWN and path.suffix.lower() in EITHER)
+    return found.sort is Sort.MOVING or (found is UNKNOWN and container(path.suffix).either)
 
 
 @lru_cache(_KEPT)

@@ -80,7 +80,7 @@ _BEGINNINGS: tuple[tuple[bytes, Kind], ...] = (
     (b"GIF87a", Kind(Sort.MOVING, "a GIF")), (b"GIF89a", Kind(Sort.MOVING, "a GIF")),
     (b"\0\0\0\x0cjP  \r\n\x87\n", Kind(Sort.IMAGE, "a JPEG 2000 image")),
     (b"\xff\x4f\xff\x51", Kind(Sort.IMAGE, "a JPEG 2000 image")),
-    (b"\xff\x0a", JPEG_XL), (b"\0\0\0\x0cJXL \r\n\x87\n", JPEG_XL),
+    (b"\xff\x0a", JPEG_XL), (b"\0\0\0\x0cJXL \r\n\x87\n", JPEG_XL),  # ISO/IEC 18181
     (b"\x1aE\xdf\xa3", _film("a Matroska or WebM film")),
     (b"YUV4MPEG2", _film("y4m")), (b"FLV\1", _film("a Flash film")),
     (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", _film("a Windows Media film")),
@@ -119,10 +119,12 @@ _RIFF = {
     b"WEBP": Kind(Sort.IMAGE, "a WebP image"), b"AVI ": _film("an AVI film"),
     b"WAVE": _sound("sound (WAV)"),
 }  # fmt: skip
+HEVC_BRANDS = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"))
+"""Brands of HEIF files that are coded by HEVC (ISO/IEC 23008-12, annex B)."""
 _BRANDS = (
     ({b"avis"}, Kind(Sort.MOVING, "an animated AVIF image")),
     ({b"avif"}, Kind(Sort.IMAGE, "an AVIF image")),
-    ({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1"}, HEIC),
+    (HEVC_BRANDS | {b"mif1"}, HEIC),
 )
 """Brands of ISO base media files that are images (ISO/IEC 23008-12; mp4ra.org)."""
 _SOUND = _sound("sound (AAC or ALAC)")

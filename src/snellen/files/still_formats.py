@@ -94,8 +94,8 @@ READ_ONLY = {".heic": HEIC, ".heif": HEIC, ".dng": DNG, ".jxl": JPEG_XL}
 """Suffixes of images that are read only; results of them become .png."""
 SUFFIXES = (*WRITTEN, *READ_ONLY)
 """Suffixes of images. What a file is, its content says first: see kinds.py."""
-EITHER = (".gif", ".apng")
-"""Suffixes of what is a film where a film is wanted, and a picture where a picture is."""
+UNREAD = (".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx")
+"""Suffixes of images of types that are not read."""
 
 
 def with_quality() -> str:

@@ -13,8 +13,6 @@ from snellen.files.kinds import is_picture
 from snellen.files.protection import File, place
 from snellen.files.still_formats import WRITTEN
 
-ANIMATED = (".webp", ".avif")
-"""Suffixes of images that may also be films."""
 PIPE = Path("-")
 """Standard input, or standard output."""
 STANDARD_INPUT = Path("/dev/stdin")

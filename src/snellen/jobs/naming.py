@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from snellen.errors import InputError
+from snellen.files.containers import container
 from snellen.files.kinds import is_image
 from snellen.jobs.inputs import PIPE, image_name
 from snellen.upscaling.target import Target
@@ -21,8 +22,6 @@ SHARP = "sharp"
 _SIZES = ((7680, 4320, "8k"), (3840, 2160, "4k"), (2560, 1440, "1440p"), (1920, 1080, "1080p"),
           (1280, 720, "720p"))  # fmt: skip
 """Longer and shorter side in pixels, and what such films are called."""
-_KEPT = (".mp4", ".m4v", ".mkv", ".mov", ".y4m")
-"""Containers that results are in, too, where nobody asks for another."""
 _SEGMENTS = ".segments"
 """Suffix of the folder of an output's segments."""
 _LONGEST, _LEFT = 255, 32
@@ -82,7 +81,7 @@ def written(source: Path) -> str:
     """Return the name of a file's result of its own; Matroska holds what few containers do."""
     if is_image(source):
         return image_name(source)
-    if source.suffix.lower() in _KEPT:
+    if container(source.suffix).kept:
         return source.name
     return source.stem + ".mkv"
 

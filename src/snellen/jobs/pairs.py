@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.files.kinds import UNREAD_SUFFIXES, is_image, is_known
+from snellen.files.kinds import is_image, is_known, names_unread
 from snellen.frames import white
 from snellen.frames.axes import NOT_FINITE, REPLACE
 from snellen.frames.frame import Format
@@ -93,12 +93,8 @@ def _images(folder: Path, warn: Warn) -> dict[str, Path]:
         raise InputError(f"{folder} holds no image; videos are compared one by one")
     unread = "images of types that are not read"
     others = [path for path in files if not is_image(path)]
-    left = [path.name for path in others if path.suffix.lower() in UNREAD_SUFFIXES]
-    videos = [
-        path.name
-        for path in others
-        if is_known(path) and path.suffix.lower() not in UNREAD_SUFFIXES
-    ]
+    left = [path.name for path in others if names_unread(path)]
+    videos = [path.name for path in others if is_known(path) and not names_unread(path)]
     for names, what in ((videos, "videos"), (left, unread)):
         if names:
             warn(str(folder), f"{what} are left out: {_listed(names)}")

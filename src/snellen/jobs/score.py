@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
-from snellen.files.kinds import UNREAD_SUFFIXES, are_images
+from snellen.files.kinds import are_images, names_unread
 from snellen.files.opening import missing
 from snellen.frames import values
 from snellen.frames.brief import Brief
@@ -170,7 +170,7 @@ class ScoreJob(Job):
             for one, image in zip(both, are_images(*both), strict=True)
         ]
         for one, kind, other in zip(both, kinds, reversed(kinds), strict=True):
-            if kind == FILM and other == IMAGE and one.suffix.lower() in UNREAD_SUFFIXES:
+            if kind == FILM and other == IMAGE and names_unread(one):
                 raise InputError(
                     f"{one}: images of this type are not read; convert it to .png first"
                 )

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
 from snellen.files import store
+from snellen.files.containers import container
 from snellen.files.kinds import is_image, kind_of, names_image
 from snellen.files.numbering import is_pattern, there
 from snellen.files.opening import missing
 from snellen.files.remote import Remote
 from snellen.files.signatures import UNKNOWN
 from snellen.jobs.events import Events
-from snellen.jobs.inputs import ANIMATED, PIPE
+from snellen.jobs.inputs import PIPE
 from snellen.jobs.naming import Word
 from snellen.jobs.patterns import matching, natural
 
@@ -108,7 +109,7 @@ def _is_unnamed_image(source: Path, target: Path) -> bool:
     """
     if source.suffix or kind_of(source) is not UNKNOWN:
         return False
-    return names_image(target) and target.suffix.lower() not in ANIMATED
+    return names_image(target) and container(target.suffix).muxer is None
 
 
 def is_there(target: Path) -> bool:

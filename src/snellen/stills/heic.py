@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from snellen.errors import InputError
+from snellen.files.signatures import HEVC_BRANDS
 from snellen.files.still_formats import HEIC
 from snellen.frames import limits
 from snellen.frames.still_origin import origin_of
@@ -18,8 +19,6 @@ from snellen.stills.boxes import brands
 from snellen.stills.image_file import size_of
 from snellen.stills.still_metadata import stripped, upright
 
-_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"}
-"""Brands of HEIF files that are coded by HEVC (ISO/IEC 23008-12, annex B)."""
 _SAMPLES = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 _PIXELS_PER_BYTE = 1 << 14
 """Most pixels of a byte that are plausible."""
@@ -31,7 +30,7 @@ _BYTES = 1 << 29
 def is_taken(file: BinaryIO) -> bool:
     """Return whether a file is a HEIC file."""
     file.seek(0)
-    return not _BRANDS.isdisjoint(brands(file.read(256)))
+    return not HEVC_BRANDS.isdisjoint(brands(file.read(256)))
 
 
 def read(path: Path, file: BinaryIO, said: list[str]) -> Still:

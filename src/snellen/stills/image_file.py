@@ -12,17 +12,16 @@ from PIL import Image, UnidentifiedImageError
 
 from snellen import process
 from snellen.errors import InputError
+from snellen.files import signatures
 from snellen.files.opening import opened
 from snellen.files.signatures import HEAD, Kind, Sort, kind_of
+from snellen.files.still_formats import FORMATS as WRITABLE
 from snellen.files.still_formats import JPEG_XL, READ_ONLY
 from snellen.frames import limits, pillow_pixels, tiff_kinds
 from snellen.stills import damage, tiff
 
-FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "PPM", "AVIF", "JPEG2000", "GIF")
+FORMATS = (*dict.fromkeys(one.name for one in WRITABLE.values()), "GIF")
 """Formats that are read, as Pillow names them. For others (EPS) it would run programs."""
-
-_JPEG_XL = (b"\xff\x0a", b"\0\0\0\x0cJXL \r\n\x87\n")
-"""How JPEG XL begins: a bare codestream, and a container (ISO/IEC 18181)."""
 
 _RAW = 8
 """Most pixels in a byte of uncompressed samples, of 1 bit each."""
@@ -138,7 +137,7 @@ def pillow_image(path: Path, file: BinaryIO) -> Iterator[Image.Image]:
         raise InputError(f"{path} has more than {_WHOLE_BYTES:,} bytes")
     elif head.startswith(tiff.MAGIC) and (tags := tiff.directory(file)) is not None:
         tiff_kinds.check(path, tags)
-    formats = _jpeg_xl(path) if head.startswith(_JPEG_XL) else FORMATS
+    formats = _jpeg_xl(path) if kind_of(head) is signatures.JPEG_XL else FORMATS
     file.seek(0)
     try:
         opened_one = Image.open(file, formats=formats)
@@ -163,7 +162,7 @@ def _jpeg_xl(path: Path) -> tuple[str, ...]:
 def _is_read_whole(head: bytes) -> bool:
     """Tell whether a file with these first bytes is AVIF, WebP or JPEG XL."""
     webp = head.startswith(b"RIFF") and head[8:12] == b"WEBP"
-    return webp or head[4:8] == b"ftyp" or head.startswith(_JPEG_XL)
+    return webp or head[4:8] == b"ftyp" or kind_of(head) is signatures.JPEG_XL
 
 
 def _check_segments(path: Path, file: BinaryIO) -> None:

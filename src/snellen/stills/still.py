@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO
 
-from snellen.files.still_formats import EITHER, READ_ONLY, SUFFIXES, WRITTEN
+from snellen.files.still_formats import READ_ONLY, SUFFIXES, WRITTEN
 from snellen.frames.still_value import SEVERAL, Header, Still
 from snellen.stills import heic, raw, still_pillow, still_tiff, tiff_pages
 from snellen.stills.image_file import opened_file
@@ -19,7 +19,7 @@ from snellen.stills.still_write import check, losses, write, write_pages
 from snellen.stills.tiff_pages import Page
 
 __all__ = [
-    "EITHER", "READ_ONLY", "SUFFIXES", "WRITTEN", "Header", "Page", "Still", "check", "header",
+    "READ_ONLY", "SUFFIXES", "WRITTEN", "Header", "Page", "Still", "check", "header",
     "losses", "pages", "read", "read_page", "write", "write_pages",
 ]  # fmt: skip
 

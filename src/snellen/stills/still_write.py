@@ -15,7 +15,8 @@ from PIL import Image
 
 from snellen.errors import InputError
 from snellen.files import atomic
-from snellen.files.still_formats import EITHER, FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
+from snellen.files.containers import container
+from snellen.files.still_formats import FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
 from snellen.frames.still_origin import Mapping
 from snellen.frames.still_value import Array, Still
 from snellen.stills import exif_places, png, tiff, tiff_write, xmp
@@ -119,7 +120,7 @@ def check(path: Path, still: Still) -> None:
     """
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in WRITTEN:
-        known = suffix in (*READ_ONLY, *EITHER)
+        known = suffix in READ_ONLY or container(suffix).either
         what = f"{suffix} is read only" if known else f"no image format {suffix!r}"
         raise InputError(f"{path}: {what}", advice=f"use one of {', '.join(WRITTEN)}")
     format = FORMATS[suffix]

@@ -17,7 +17,6 @@ ATTACHED_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
 
 _NAMES = {"audio": "audio", "subtitle": "subtitles", "attachment": "attached files", "data": "data"}
 """What messages call streams, by FFmpeg's type."""
-_WANTED = "a video or an image"
 _FIRST = "name an image as the output, which becomes its first picture"
 _STILL = {
     "webp_pipe": (
@@ -47,8 +46,8 @@ def unopened(source: Path | Incoming, what: str, reason: str) -> InputError:
     if isinstance(source, Incoming):
         return _unopened_pipe(source, what, reason)
     found = kinds.kind_of(source)
-    if found.sort is Sort.OTHER:
-        return InputError(f"{what} is {found.name}; expected {_WANTED}", advice=found.advice)
+    if neither := kinds.unsuitable(source, name=what):
+        return neither
     if found.sort is Sort.UNKNOWN:
         return InputError(
             f"{what} cannot be read as a video file ({reason}): it is of no kind that is known "

@@ -13,6 +13,7 @@ from math import ceil
 from av.video.frame import VideoFrame
 
 from snellen.cpu.threads import chosen, cores, together
+from snellen.files.containers import container, suffixes
 from snellen.video.chain import reach_of
 from snellen.video.media import MediaInfo
 from snellen.video.segments.manifest import Cuts
@@ -38,7 +39,6 @@ LEADING = 4
 _RATES = {"cpu": 3_000_000}
 """Pixels of the result that a core makes a second, roughly."""
 _BY_GPU = 30_000_000
-_SUFFIXES = (".mp4", ".mov", ".m4v", ".mkv")
 _COUNTING = ("avi",)
 """Containers without times: a damaged one gives others where reading begins elsewhere."""
 _CYCLES_BEFORE = 2
@@ -69,8 +69,8 @@ def hindrance(info: MediaInfo, plan: Plan, step: Step | RateStep, output: Output
     """Return why a film cannot be cut, as the end of a sentence; None: it can, as far as known."""
     if info.path is None:
         return "what comes from a pipe, or from pictures, cannot be read twice"
-    if output.suffix not in _SUFFIXES:
-        return f"the output is no file of {', '.join(_SUFFIXES)}"
+    if not container(output.suffix).segments:
+        return f"the output is no file of {', '.join(suffixes(lambda one: one.segments))}"
     if reach_of(step) is None:
         return "what becomes of a frame may depend on the whole film"
     clip = info.clip

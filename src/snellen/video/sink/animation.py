@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import av
 import av.filter
@@ -16,20 +16,29 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
+from snellen.files.containers import container
 from snellen.process import Home
 from snellen.video.animations import set_end
 from snellen.video.media import Item, MediaInfo
 from snellen.video.sink.encode import Plan
-from snellen.video.sink.output import ANIMATIONS
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.sink.registry import encoder_of
 from snellen.video.sink.repetitions import loop
 
-_TICKS = {"gif": Fraction(1, 100), "webp": Fraction(1, 1000)}
-"""Seconds of a tick of each format's times."""
-_ENCODERS = {"gif": ("gif", "pal8"), "webp": (encoder_of("webp"), "bgra")}
-_MOST = {".gif": 65535, ".webp": 16383}
-"""Most pixels a side."""
+
+class _Kind(NamedTuple):
+    """A format of animations."""
+
+    ticks: int
+    """Of a second, in which times are counted."""
+    pixels: str
+    """The pixel format that its encoder takes."""
+    side: int
+    """Most pixels."""
+
+
+_KINDS = {"gif": _Kind(100, "pal8", 65535), "webp": _Kind(1000, "bgra", 16383)}
+"""By muxer, whose name is that of the codec."""
 _QUALITY = 90
 _LOSSLESS = 100
 _RATIOS = 64, 15, 255
@@ -95,17 +104,17 @@ class AnimationSink:
     ) -> None:
         self._home = Home("this output")
         self._plan, self._matrix = plan, matrix_of(info.picture)
-        self._file, self._kind = file, ANIMATIONS[suffix]
-        kind = self._kind
+        self._file, self._kind = file, container(suffix).muxer or ""
+        kind, known = self._kind, _KINDS[self._kind]
         width, height = plan.format.width, plan.format.height
-        if max(width, height) > _MOST[suffix]:
-            raise InputError(f"{suffix} holds at most {_MOST[suffix]} pixels a side")
-        codec, layout = _ENCODERS[kind]
+        if max(width, height) > known.side:
+            raise InputError(f"{suffix} holds at most {known.side} pixels a side")
+        codec, layout = encoder_of(kind), known.pixels
         options = {}
         if kind == "webp":
             lossless = quality == _LOSSLESS
             options = {"lossless": "1"} if lossless else {"quality": str(quality or _QUALITY)}
-        self._tick = _TICKS[kind]
+        self._tick = Fraction(1, known.ticks)
         self._palette = _Palette(width, height) if kind == "gif" else None
         self._last, self._end = -1, 0  # ticks where the last picture begins and ends
         self.written = 0

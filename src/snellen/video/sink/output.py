@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.files.atomic import check_target, protected, replacing
+from snellen.files.containers import container, suffixes
 from snellen.files.kinds import unsuitable
 from snellen.files.numbering import is_pattern, there
 from snellen.files.protection import check_stream
@@ -18,14 +19,6 @@ from snellen.video.ffmpeg import name, reason
 from snellen.video.sink import staging
 from snellen.video.sink.staging import staged
 
-MUXERS = {
-    ".mp4": "mp4", ".m4v": "mp4", ".mkv": "matroska", ".mov": "mov", ".webm": "webm",
-    ".ts": "mpegts", ".m2ts": "mpegts", ".y4m": "yuv4mpegpipe",
-    ".avif": "avif",
-}  # fmt: skip
-"""FFmpeg's muxers by the suffix of a file's name."""
-ANIMATIONS = {".gif": "gif", ".webp": "webp"}
-"""Likewise, of those whose frames are RGB."""
 PICTURES = "pictures"
 """What stands for the muxer of image files with numbers in their names."""
 
@@ -68,22 +61,23 @@ class Output:
             self.muxer = PICTURES
             staging.check(target, overwrite)
             return
-        muxers = {**MUXERS, **ANIMATIONS}
-        if self.suffix not in muxers:
-            if isinstance(source, Path) and (neither := unsuitable(source, "a video or an image")):
+        muxer = container(self.suffix).muxer
+        if muxer is None:
+            if isinstance(source, Path) and (neither := unsuitable(source)):
                 raise neither
             raise InputError(
                 f"{target}: got {target.suffix or 'no suffix'} for a video; expected one of "
-                f"{', '.join(muxers)}, or a pattern of pictures such as film-%05d.png",
+                f"{', '.join(suffixes(lambda one: one.muxer))}, or a pattern of pictures such as "
+                "film-%05d.png",
                 advice=None if target.suffix else f"{target}{os.sep} if it is to be a folder",
             )
-        self.muxer = muxers[self.suffix]
+        self.muxer = muxer
         check_target(target, source, overwrite)
 
     @property
     def is_rgb(self) -> bool:
         """Whether frames are written as RGB: into pictures, or an animation of GIF or WebP."""
-        return self.muxer in (PICTURES, *ANIMATIONS.values())
+        return self.muxer == PICTURES or container(self.suffix).rgb
 
     @property
     def pattern(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
+from snellen.files.containers import container
+
 _BEGINNINGS = {
     "h264": b"\0\0\1",
     "hevc": b"\0\0\1",
@@ -13,11 +15,6 @@ _BEGINNINGS = {
     "mjpeg": b"\xff\xd8",
 }
 """The bytes with which a raw stream begins, by FFmpeg's name of it; zeros may be before them."""
-_CONTAINERS = (
-    ".3gp", ".asf", ".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mxf", ".nut", ".ogv", ".webm",
-    ".wmv",
-)  # fmt: skip
-"""Suffixes of containers that begin with a header."""
 _HEAD = 64
 """Bytes at the beginning that are looked at."""
 
@@ -36,7 +33,7 @@ def headerless(file: BinaryIO, path: Path, format: str) -> str | None:
         FFmpeg's name of what it finds.
     """
     beginning, suffix = _BEGINNINGS.get(format), path.suffix.lower()
-    if beginning is None or suffix not in _CONTAINERS:
+    if beginning is None or not container(suffix).header:
         return None
     file.seek(0)
     head = file.read(_HEAD)
