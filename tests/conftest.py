@@ -131,6 +131,14 @@ def torch():
         return pytest.importorskip("torch", exc_type=ImportError)
 
 
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def place(request, torch):
+    """Where tensors of PyTorch are put."""
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU for PyTorch")
+    return request.param
+
+
 @pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def backend(request):
     """The device of a test that must pass on both backends."""

@@ -16,21 +16,14 @@ from snellen.engine.engine import Engine
 from snellen.errors import DeviceError, InputError
 from snellen.gpu import profile
 from snellen.gpu.pages import pinned
-from support.fake_cupy import FakeCupy
+from support.fake_cupy import disordered
 
 SIZES = [(1, 1), (3, 5), (17, 33)]
 
 
 @pytest.fixture(params=range(6))
 def fake(request, monkeypatch):
-    """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
-    monkeypatch.setattr(all_streams, "_unused", {})
-    monkeypatch.setattr(all_streams, "_lent", set())
-    engines._idle.cache_clear()
-    cupy = FakeCupy(request.param).install(monkeypatch)
-    yield cupy
-    engines._idle.cache_clear()
-    assert not cupy.faults
+    yield from disordered(request.param, monkeypatch)
 
 
 def worker(cupy, shape):

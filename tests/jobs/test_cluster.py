@@ -31,18 +31,8 @@ from snellen.jobs.tickets import SegmentTicket
 from snellen.video.progress import Meter
 from support.cli import run as command
 from support.fake_ray import fake_ray
+from support.heard import Heard
 from support.tickets import Doing
-
-
-class Heard(Silent):
-    def __init__(self):
-        self.warnings, self.notices = [], []
-
-    def notice(self, subject, message):
-        self.notices.append(message)
-
-    def warning(self, subject, message):
-        self.warnings.append(message)
 
 
 @pytest.fixture

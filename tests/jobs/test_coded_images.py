@@ -11,20 +11,12 @@ from PIL import Image
 
 from snellen.jobs import UpscaleJob, VideoOptions, dry_run, run
 from snellen.jobs.choice import Models
-from snellen.jobs.events import Silent
 from snellen.upscaling import doubt
 from support.cli import run as command
+from support.heard import Heard
 
 SIZE = (96, 128)
 SAID = "clean: it looks coded, and film is mostly better then"
-
-
-class Listener(Silent):
-    def __init__(self):
-        self.heard = []
-
-    def notice(self, subject, message):
-        self.heard.append(message)
 
 
 def picture(number=0):
@@ -56,9 +48,9 @@ def test_a_job_says_it_unless_the_kind_is_given(files, name, kind):
         source_kind=kind, strict=name == "coded.png",
     )  # fmt: skip
     for work in (dry_run, run):
-        found = work(job, listener := Listener())
+        found = work(job, listener := Heard())
         expected = name != "plain.png" and kind in (None, "auto")
-        assert (doubt.TEXT in listener.heard) == expected
+        assert (doubt.TEXT in listener.notices) == expected
         assert found.source_kind == (SAID if expected else "film" if kind == "film" else "clean")
 
 
@@ -122,4 +114,4 @@ def test_a_job_of_a_sequence_says_what_it_took(tmp_path):
         video=VideoOptions(fps=Fraction(25)),
     )  # fmt: skip
     for work in (dry_run, run):
-        assert work(job, Listener()).source_kind == "film: 2 of 2 pictures look coded"
+        assert work(job, Heard()).source_kind == "film: 2 of 2 pictures look coded"

@@ -12,22 +12,11 @@ import snellen
 from snellen.errors import InputError, OutputError
 from snellen.jobs import psf_files
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
-from snellen.jobs.events import Silent
 from snellen.mia.result import Restored
 from snellen.video.segments import cuts
+from support.heard import Heard
 from support.video.clips import make, read
 from support.video.segments import KEYS, KilledError, same
-
-
-class Heard(Silent):
-    def __init__(self):
-        self.notices, self.rows = [], []
-
-    def notice(self, subject, text):
-        self.notices.append(text)
-
-    def frame(self, subject, frame):
-        self.rows.append(frame)
 
 
 @pytest.fixture(autouse=True)

@@ -12,22 +12,9 @@ import pytest
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import Clip, Enhancement, Job, UpscaleJob, VideoOptions, run
 from snellen.jobs.dry import dry_run
-from snellen.jobs.events import Silent
 from support import lut
+from support.heard import Heard
 from support.video.clips import luma, make, picture, read
-
-
-class Notes(Silent):
-    """Keeps notices and warnings."""
-
-    def __init__(self):
-        self.notices, self.warnings = [], []
-
-    def notice(self, subject, message):
-        self.notices.append(message)
-
-    def warning(self, subject, message):
-        self.warnings.append(message)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +27,7 @@ def enhanced(film, tmp_path, **options):
     """Run a job; return its summary, what was said, and what was written."""
     from snellen.jobs import Encoding, VideoOptions
 
-    target, notes = tmp_path / "out.mkv", Notes()
+    target, notes = tmp_path / "out.mkv", Heard()
     job = UpscaleJob(
         source=film, target=target, model="t91-x2", device="cpu",
         video=VideoOptions(encoding=Encoding("ffv1")), enhancement=Enhancement(**options),
@@ -128,7 +115,7 @@ def test_a_table_is_no_output(film, tmp_path, grey):
     job = UpscaleJob(source=film, target=goal, device="cpu", overwrite=True,
                      enhancement=Enhancement(lut=grey))  # fmt: skip
     with pytest.raises(SnellenError, match="is the input itself"):
-        run(job, Notes())
+        run(job, Heard())
     assert grey.read_bytes() == before
 
 
@@ -142,7 +129,7 @@ def test_segments_depend_on_the_table(film, tmp_path, grey):
         job = UpscaleJob(
             source=film, target=tmp_path / "out.mkv", enhancement=Enhancement(lut=grey)
         )
-        return segments_of(job, models_of(job), Notes())().job
+        return segments_of(job, models_of(job), Heard())().job
 
     one = facts()
     grey.write_text(grey.read_text() + "\n")
@@ -160,7 +147,7 @@ def test_grain_of_segments_is_that_of_one_piece(tmp_path, monkeypatch):
     source = make(tmp_path / "in.mkv", codec="libx264", frames=90, options={"g": "10"})
     found = []
     for segments in (True, False):
-        target, notes = tmp_path / f"{segments}.mkv", Notes()
+        target, notes = tmp_path / f"{segments}.mkv", Heard()
         job = UpscaleJob(
             source=source, target=target, model="t91-x2", device="cpu", segments=segments,
             video=VideoOptions(encoding=Encoding("libx264", crf=0)),
@@ -208,7 +195,7 @@ def test_a_chain_is_said_as_it_was_written(tmp_path):
         source=tape, target=tmp_path / "out.mkv", model="t91-x2", device="cpu",
         video=VideoOptions(clip=Clip(deinterlace="field")), enhancement=Enhancement(vf=written),
     )  # fmt: skip
-    notes = Notes()
+    notes = Heard()
     summary = run(job, notes).summary
     size = "64×48 4:2:0 8 bit"
     assert summary.chain[:3] == (size, "deinterlace field", f"vf {written}")
@@ -290,7 +277,7 @@ def test_bars_of_pictures_in_files_are_not_looked_for(tmp_path):
         video=VideoOptions(fps=Fraction(25)), enhancement=Enhancement(crop="auto"),
     )  # fmt: skip
     with pytest.raises(InputError, match="beforehand") as caught:
-        run(job, Notes())
+        run(job, Heard())
     assert caught.value.parameter == "crop"
 
 
@@ -309,7 +296,7 @@ def test_an_image_is_not_enhanced_and_that_is_said(tmp_path):
         source=tmp_path / "in.png", target=tmp_path / "out.png", device="cpu", model="t91-x2",
         enhancement=Enhancement(vf="hflip", deband=True),
     )  # fmt: skip
-    result = run(job, notes := Notes())
+    result = run(job, notes := Heard())
     assert (result.width, result.height) == (64, 48)
     assert [text for text in notes.warnings if text.startswith("`vf` is for video")]
     assert [text for text in notes.warnings if text.startswith("`deband` is for video")]
@@ -333,7 +320,7 @@ def test_segments_are_as_one_piece(tmp_path, monkeypatch, options, segmented):
     source = make(tmp_path / "in.mkv", codec="libx264", frames=90, options={"g": "10"})
     found = []
     for segments in (True, False):
-        target, notes = tmp_path / f"{segments}.mkv", Notes()
+        target, notes = tmp_path / f"{segments}.mkv", Heard()
         job = UpscaleJob(
             source=source, target=target, model="t91-x2", device="cpu", segments=segments,
             video=VideoOptions(encoding=Encoding("libx264", crf=0)),

@@ -10,9 +10,9 @@ from scipy import ndimage
 from snellen.errors import InputError, SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, film_blur, run
-from snellen.jobs.events import Silent
 from snellen.jobs.upscale_video import settled
 from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP, Restored
+from support.heard import Heard
 from support.video.clips import luma, read
 
 SIDE = 15
@@ -45,14 +45,6 @@ def film(path, planes, codec="ffv1"):
             out.mux(stream.encode(av.VideoFrame.from_ndarray(plane, "gray")))
         out.mux(stream.encode())
     return path
-
-
-class Notices(Silent):
-    def __init__(self):
-        self.texts = []
-
-    def notice(self, subject, message):
-        self.texts.append(message)
 
 
 @pytest.fixture
@@ -125,14 +117,14 @@ def test_a_film_without_blur_stays_as_it_is(random, tmp_path, answers):
     source = film(tmp_path / "in.mkv", strokes(random, 0))
     made = []
     for name, options in (("plain", {}), ("asked", {"deblur": "auto"})):
-        notes = Notices()
+        notes = Heard()
         job = UpscaleJob(
             source=source, target=tmp_path / f"{name}.mkv", model="t91-x2", device="cpu",
             video=VideoOptions(encoding=Encoding("ffv1")), enhancement=Enhancement(**options),
         )  # fmt: skip
         result = run(job, notes)
         made.append([luma(frame) for frame in read(job.target).frames])
-    assert [text for text in notes.texts if "have no blur" in text]
+    assert [text for text in notes.notices if "have no blur" in text]
     assert result.summary.chain == ()
     np.testing.assert_array_equal(*made)
 
@@ -146,7 +138,7 @@ def test_it_is_looked_for_inside_the_bars(random, tmp_path, answers, crop):
         source=film(tmp_path / "in.mkv", planes), target=tmp_path / "out.mkv", device="cpu",
         enhancement=Enhancement(deblur="auto", crop=crop),
     )  # fmt: skip
-    found = settled(job, Notices()).enhancement
+    found = settled(job, Heard()).enhancement
     assert (found.crop, len(found.deblur)) == (crop, SIDE)
     assert [plane.shape for plane in asked] == [(240, 320)] * 3
 
@@ -161,18 +153,18 @@ def test_the_psf_is_written(random, tmp_path, answers):
 
     for dry in (True, False):
         answers(*[(RESTORED, gaussian(1.5))] * 3)
-        found = settled(job(out), Notices(), dry=dry).enhancement
+        found = settled(job(out), Heard(), dry=dry).enhancement
         assert out.exists() != dry
         assert found.deblur_psf_out is None
     np.testing.assert_allclose(np.load(out), gaussian(1.5), atol=1e-4)
     step = film_blur.step_of(out, "cpu")
     step.close()
     answers(*[(RESTORED, gaussian(1.5))] * 3)
-    settled(job(out), Notices())  # as a run that was killed goes on
+    settled(job(out), Heard())  # as a run that was killed goes on
     out.write_bytes(b"another one")
     answers(*[(RESTORED, gaussian(1.5))] * 3)
     with pytest.raises(SnellenError, match="exists"):
-        settled(job(out), Notices())
+        settled(job(out), Heard())
     assert out.read_bytes() == b"another one"
     for wrong, how in (("psf.jpg", {"deblur": "auto"}), ("psf.npy", {"deblur": "p.npy"})):
         with pytest.raises(InputError) as caught:
@@ -214,7 +206,7 @@ def test_values(tmp_path):
         job = UpscaleJob(source=source, target=tmp_path / "out.mkv",
                          enhancement=Enhancement(deblur="auto"))  # fmt: skip
         with pytest.raises(InputError, match="expected a video file"):
-            settled(job, Notices())
+            settled(job, Heard())
 
 
 @pytest.mark.slow

@@ -32,23 +32,10 @@ from snellen.jobs.executors import planned
 from snellen.jobs.film_workers import film_workers
 from snellen.video.segments import cuts
 from support import lut
+from support.heard import Heard
 from support.video.clips import make, read
 
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
-
-
-class Heard(Silent):
-    def __init__(self):
-        self.notices, self.warnings, self.done = [], [], []
-
-    def notice(self, subject, message):
-        self.notices.append(message)
-
-    def warning(self, subject, message):
-        self.warnings.append(message)
-
-    def progress(self, progress):
-        self.done.append(progress.done)
 
 
 def frames(file):

@@ -27,6 +27,7 @@ from snellen.jobs import (
 from snellen.jobs.plans import _anywhere, join_plan, run_segments, write_plan
 from snellen.video.segments import cuts
 from snellen.video.segments.store import Store
+from support.heard import Heard
 from support.video.clips import make, read
 
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
@@ -211,17 +212,9 @@ def test_numbers_that_are_none(tmp_path, numbers):
         run_segments(tmp_path / "a.plan", *numbers)
 
 
-class Noticing(Silent):
-    def __init__(self):
-        self.notices = []
-
-    def notice(self, subject, message):
-        self.notices.append(message)
-
-
 def test_numbers_beyond_the_film_are_left_out(job, plan):
     """All parts of an array may have one size, and an array may be longer than the film."""
-    heard = Noticing()
+    heard = Heard()
     found = run_segments(plan, 6, 999_999_999, heard, workers=2)
     assert (found.made, found.segments) == ((), 5)
     assert heard.notices == ["got segments 6:999999999; there are 1:5: nothing is to be made"]

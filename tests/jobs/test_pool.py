@@ -25,19 +25,9 @@ from snellen.jobs.tickets import Done
 from snellen.jobs.worker import framed
 from snellen.jobs.worker_process import MAIN
 from snellen.video.progress import Meter
+from support.heard import Heard
 from support.tickets import Doing
 from support.video.checks import PATHS
-
-
-class Heard(Silent):
-    def __init__(self):
-        self.warnings, self.notices = [], []
-
-    def notice(self, subject, message):
-        self.notices.append(message)
-
-    def warning(self, subject, message):
-        self.warnings.append(message)
 
 
 def run(tmp_path, plans, workers=2, devices=None):

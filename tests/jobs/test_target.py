@@ -13,22 +13,10 @@ from snellen.jobs.events import Silent
 from snellen.jobs.target import MadMeasure, aim_of
 from snellen.video import vmaf
 from snellen.video.sink.encoding import Encoding
+from support.heard import Heard
 from support.video.clips import make
 
 FAST = {"preset": "ultrafast", "device": "cpu"}
-
-
-class Noted(Silent):
-    """Events that keep notices and frames."""
-
-    def __init__(self):
-        self.notices, self.frames = [], 0
-
-    def notice(self, subject, message):
-        self.notices.append(message)
-
-    def frame(self, subject, frame):
-        self.frames += 1
 
 
 def test_a_job_with_a_target_is_exact_as_json(tmp_path):
@@ -67,7 +55,7 @@ def test_vmaf_without_its_filter_is_refused(monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_a_film_is_enlarged_to_a_mad(tmp_path):
     source = make(tmp_path / "in.mkv", frames=40)
-    events = Noted()
+    events = Heard()
     result = snellen.upscale_file(
         source, tmp_path / "out.mkv", target_mad=12, method="cnn-fast", events=events, **FAST
     )
@@ -93,11 +81,11 @@ def test_a_film_is_enlarged_to_a_vmaf(tmp_path):
 def test_frames_of_probes_are_not_among_those_of_a_deblurred_film(tmp_path):
     source = make(tmp_path / "in.mkv", frames=12)
     settings = {"iterations": 3, "psf_size": 5, "prior": None, "target_mad": 8}
-    events = Noted()
+    events = Heard()
     result = snellen.deblur_file(
         source, tmp_path / "out.mkv", events=events, window=2, **settings, **FAST
     )
-    assert len(result.frames) == events.frames == 12
+    assert len(result.frames) == len(events.rows) == 12
     assert result.summary.reached.choice.reached
     with pytest.raises(InputError, match="whole film"):
         snellen.deblur_file(source, tmp_path / "no.mkv", warm=True, **settings, **FAST)

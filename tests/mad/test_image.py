@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from snellen import Score, score
 from snellen.errors import DeviceError, InputError
 from snellen.frames.axes import DTYPES
+from support.foreign import Picture, Tensor, install
 from support.mad import pairs, reference
 from support.mad.drawn import pair
 
@@ -211,24 +210,8 @@ def test_rounding_beyond_the_range_is_clipped(random, dtype, backend):
     assert score(one, other, data_range=1, device=backend).mad == wanted
 
 
-class Tensor:
-    """As little as a library has to offer: memory that DLPack can name."""
-
-    def __init__(self, array, device=(1, 0)):
-        self.array, self.device = array, device
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__()
-
-    def __dlpack_device__(self):
-        return self.device
-
-
 def test_maps_are_the_librarys_own_arrays(random, monkeypatch):
-    library = ModuleType("tensorlib")
-    library.from_dlpack = lambda array: Tensor(np.from_dlpack(array))
-    monkeypatch.setitem(sys.modules, "tensorlib", library)
-    monkeypatch.setattr(Tensor, "__module__", "tensorlib.core")
+    install(monkeypatch)
     one, other = pair(random, (36, 38))
     wanted = score(one, other, maps=True, device="cpu")
     found = score(Tensor(one), Tensor(other), maps=True, device="cpu")
@@ -251,13 +234,6 @@ def test_arrays_on_two_gpus(monkeypatch):
 
 
 def test_anything_with_array(random, backend):
-    class Picture:
-        def __init__(self, array):
-            self.array = array
-
-        def __array__(self, dtype=None, copy=None):
-            return self.array
-
     one, other = pair(random, (36, 38))
     found = score(Picture(one), Picture(other), maps=True, device=backend)
     assert found.mad == score(one, other, device=backend).mad

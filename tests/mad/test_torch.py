@@ -20,14 +20,6 @@ def make(torch):
     return importlib.import_module("snellen.torch").MAD
 
 
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def place(request, torch):
-    """Where tensors are put."""
-    if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no GPU for PyTorch")
-    return request.param
-
-
 def pair(random, count, channels, dtype=np.float32):
     """Two arrays (count, *SIZE) or (count, *SIZE, 3) in 0 … 1, or of integers."""
     shape = (count, *SIZE, 3)[: 3 + (channels == 3)]

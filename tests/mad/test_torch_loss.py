@@ -21,13 +21,6 @@ def make(torch):
     return importlib.import_module("snellen.torch").MADLoss
 
 
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def place(request, torch):
-    if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no GPU for PyTorch")
-    return request.param
-
-
 def drawn(random, shape, channels=1):
     """A scene and its noisy version, (1, C, H, W) of 0 … 1."""
     planes = [scene(random, shape) for _ in range(channels)]

@@ -12,6 +12,7 @@ import pytest
 import snellen.mia
 from snellen.errors import DeviceError, InputError
 from snellen.frames.colour import KB, KG, KR
+from support.foreign import Picture, Tensor, install
 from support.mia import drawn, reference
 from support.mia.plain import deblur
 from support.mia.truth import compare, truth
@@ -383,24 +384,8 @@ def test_layouts(random, backend):
     np.testing.assert_allclose(found.image / 257, wanted.image, atol=0.6)
 
 
-class Tensor:
-    """As little as a library has to offer: memory that DLPack can name."""
-
-    def __init__(self, array, device=(1, 0)):
-        self.array, self.device = array, device
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__()
-
-    def __dlpack_device__(self):
-        return self.device
-
-
 def test_results_are_the_librarys_own_arrays(random, monkeypatch):
-    library = ModuleType("tensorlib")
-    library.from_dlpack = lambda array: Tensor(np.from_dlpack(array))
-    monkeypatch.setitem(sys.modules, "tensorlib", library)
-    monkeypatch.setattr(Tensor, "__module__", "tensorlib.core")
+    install(monkeypatch)
     y = picture(random)
     how = {"psf_size": 9, "iterations": 5, "device": "cpu"}
     found, wanted = deblur(Tensor(y), **how), deblur(y, **how)
@@ -413,13 +398,6 @@ def test_results_are_the_librarys_own_arrays(random, monkeypatch):
 
 
 def test_anything_with_array(random, backend):
-    class Picture:
-        def __init__(self, array):
-            self.array = array
-
-        def __array__(self, dtype=None, copy=None):
-            return self.array
-
     y = picture(random)
     how = {"psf_size": 9, "iterations": 5, "device": backend}
     same(deblur(Picture(y), **how), deblur(y, **how))

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
+import pytest
 
 from snellen.gpu.kernel import _argument, _literal
 from snellen.gpu.nvrtc import PACKAGE
@@ -25,6 +28,23 @@ DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 WAITS = "__syncthreads", "block_sum", "warp_sum", "flow.set", "cropped("
 """What makes threads wait for each other; those of other kernels run one after another."""
+
+
+BOTH = [
+    pytest.param("emulated", marks=pytest.mark.slow),
+    pytest.param("gpu", marks=pytest.mark.gpu),
+]
+"""Parameters of a fixture that is CuPy, or what stands for it where kernels run on the CPU."""
+
+
+def install(monkeypatch, kernels, *stages):
+    """Put `cupy()` in the place of CuPy and these kernels into stages; return the module."""
+    if not shutil.which("g++"):
+        pytest.skip("no g++ to compile kernels for the CPU")
+    monkeypatch.setitem(sys.modules, "cupy", module := cupy())
+    for stage in stages:
+        monkeypatch.setattr(stage, "Kernel", kernels)
+    return module
 
 
 class Array(np.ndarray):

@@ -12,15 +12,40 @@ import ctypes
 import random
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from snellen.gpu import pages
+from snellen.engine import engine, prepared, streams
+from snellen.gpu import device, memory, pages
 
 GARBAGE = 0xA5
+
+
+def disordered(seed, monkeypatch):
+    """Yield a GPU whose streams run in an order of their own; no memory that is gone is touched."""
+    monkeypatch.setattr(streams, "_unused", {})
+    monkeypatch.setattr(streams, "_lent", set())
+    engine._idle.cache_clear()
+    cupy = FakeCupy(seed).install(monkeypatch)
+    yield cupy
+    engine._idle.cache_clear()
+    assert not cupy.faults
+
+
+def two_gpus(seed, monkeypatch):
+    """Yield such GPUs, which have no pools; what calls of the test have kept is closed."""
+    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else "only two")
+    monkeypatch.setattr(device.driver, "forked", lambda: False)
+    monkeypatch.setattr(prepared, "_idle", [])
+    for name, value in {"own": nullcontext, "held": lambda: 0, "budget": lambda: 1}.items():
+        monkeypatch.setattr(memory, name, value)
+    gpus = disordered(seed, monkeypatch)
+    yield next(gpus)
+    prepared.clear_cache()
+    next(gpus, None)
 
 
 class FakeCupy:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +15,7 @@ from snellen.upscaling import shipped
 from snellen.upscaling.upscaler import Upscaler
 from support.aplus import reference
 from support.aplus.images import WHITE, drawn
+from support.foreign import Picture, Tensor, install
 
 
 def larger(shape, scale, colour):
@@ -203,24 +201,8 @@ def test_layouts(random, random_model, dtype, shape, backend):
         assert found.flags.writeable
 
 
-class Tensor:
-    """As little as a library has to offer: memory that DLPack can name."""
-
-    def __init__(self, array, device=(1, 0)):
-        self.array, self.device = array, device
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__()
-
-    def __dlpack_device__(self):
-        return self.device
-
-
 def test_dlpack_gives_back_the_librarys_own_arrays(random, random_model, monkeypatch):
-    library = ModuleType("tensorlib")
-    library.from_dlpack = lambda array: Tensor(np.from_dlpack(array))
-    monkeypatch.setitem(sys.modules, "tensorlib", library)
-    monkeypatch.setattr(Tensor, "__module__", "tensorlib.core")
+    install(monkeypatch)
     model = random_model(2)
     image = drawn(random, (7, 8, 3), "float32")
     found = upscale(Tensor(image), 2, model, device="cpu")
@@ -247,13 +229,6 @@ def test_dlpack_that_cannot_be_read(monkeypatch):
 
 
 def test_anything_with_array(random, random_model, backend):
-    class Picture:
-        def __init__(self, array):
-            self.array = array
-
-        def __array__(self, dtype=None, copy=None):
-            return self.array
-
     image = drawn(random, (6, 9, 3), "uint8")
     found = upscale(Picture(image), 2, random_model(2), device=backend)
     assert type(found) is np.ndarray

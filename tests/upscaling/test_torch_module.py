@@ -16,13 +16,6 @@ def make(torch):
     return importlib.import_module("snellen.torch").Upscale
 
 
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def place(request, torch):
-    if request.param == "cuda" and not torch.cuda.is_available():
-        pytest.skip("no GPU for PyTorch")
-    return request.param
-
-
 @pytest.mark.parametrize("method", ["aplus", "cnn-fast"])
 @pytest.mark.parametrize(
     ("channels", "dtype"), [(1, "float32"), (3, "float32"), (3, "uint8"), (4, "float64")]

@@ -6,8 +6,6 @@ Each test runs twice: on a GPU, and with the kernels compiled for the CPU by g++
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,24 +31,18 @@ from support.aplus.stages import filtered, places, whole
 HEADER = Path(orientation.__file__).with_suffix(".cuh")
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("emulated", marks=pytest.mark.slow),
-        pytest.param("gpu", marks=pytest.mark.gpu),
-    ]
-)
+def installed(monkeypatch, tmp_path):
+    """Put what stands for CuPy and its kernels in place."""
+    kernels = emulated.Kernels(tmp_path)
+    return emulated.install(monkeypatch, kernels, features, orientation, overlap)
+
+
+@pytest.fixture(params=emulated.BOTH)
 def there(request, monkeypatch, tmp_path):
     """CuPy, or what stands for it where kernels run on the CPU."""
     if request.param == "gpu":
         return request.getfixturevalue("cuda")
-    if not shutil.which("g++"):
-        pytest.skip("no g++ to compile kernels for the CPU")
-    module = emulated.cupy()
-    monkeypatch.setitem(sys.modules, "cupy", module)
-    made = emulated.Kernels(tmp_path)
-    for stage in (features, orientation, overlap):
-        monkeypatch.setattr(stage, "Kernel", made)
-    return module
+    return installed(monkeypatch, tmp_path)
 
 
 def with_pitch(there, plane, pitch=5):
@@ -304,13 +296,7 @@ class Regressed:
 @pytest.fixture
 def composed(monkeypatch, tmp_path):
     """All stages on the CPU; those that format 2 leaves alone by NumPy."""
-    if not shutil.which("g++"):
-        pytest.skip("no g++ to compile kernels for the CPU")
-    cupy = emulated.cupy()
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
-    made = emulated.Kernels(tmp_path)
-    for stage in (features, orientation, overlap):
-        monkeypatch.setattr(stage, "Kernel", made)
+    cupy = installed(monkeypatch, tmp_path)
     for name, stage in {"Match": Matched, "Group": Grouped, "Regress": Regressed}.items():
         monkeypatch.setattr(luma, name, stage)
     monkeypatch.setattr(luma, "_stages", lambda *given: luma._Stages(*given, 0))

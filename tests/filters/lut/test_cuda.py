@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-
 import numpy as np
 import pytest
 
@@ -42,11 +39,7 @@ def case(random, dimensions, subsampling, bits, to, siting, size):
 
 @pytest.fixture
 def emulation(monkeypatch, tmp_path):
-    if not shutil.which("g++"):
-        pytest.skip("no g++ to compile kernels for the CPU")
-    monkeypatch.setitem(sys.modules, "cupy", module := emulated.cupy())
-    module.uint64 = np.uint64
-    monkeypatch.setattr(gpu, "Kernel", emulated.Kernels(tmp_path))
+    emulated.install(monkeypatch, emulated.Kernels(tmp_path), gpu).uint64 = np.uint64
 
 
 @pytest.mark.slow

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import threading
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import snellen
 from snellen import score
-from snellen.engine import engine, prepared, streams
 from snellen.errors import DeviceError, InputError
-from snellen.gpu import device, memory
 from snellen.mad import image as images
 from snellen.mad.cuda import pictures
 from snellen.mad.pictures import plain
 from snellen.mad.result import Score
-from support.fake_cupy import FakeCupy
+from support.fake_cupy import two_gpus
 
 SIZE = (34, 36)
 
@@ -88,9 +85,8 @@ class Luma:
 @pytest.fixture(params=range(3))
 def fake(request, monkeypatch):
     """Two GPUs that sum differences."""
-    monkeypatch.setattr(streams, "_unused", {})
-    engine._idle.cache_clear()
-    cupy = Sum.cupy = FakeCupy(request.param).install(monkeypatch)
+    gpus = two_gpus(request.param, monkeypatch)
+    cupy = Sum.cupy = next(gpus)
     import cupy as module
 
     cupy.array, Sum.made = module.empty, []
@@ -99,15 +95,8 @@ def fake(request, monkeypatch):
     monkeypatch.setattr(images, "Scorer", Sum)
     monkeypatch.setattr(pictures, "Luma", Luma)
     monkeypatch.setattr(images, "WORTH", 1)
-    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else "only two")
-    monkeypatch.setattr(device.driver, "forked", lambda: False)
-    monkeypatch.setattr(prepared, "_idle", [])
-    for name, value in {"own": nullcontext, "held": lambda: 0, "budget": lambda: 1}.items():
-        monkeypatch.setattr(memory, name, value)
     yield cupy
-    snellen.clear_cache()
-    engine._idle.cache_clear()
-    assert not cupy.faults
+    next(gpus, None)
 
 
 def drawn(random, dtype, shape, peak):

@@ -11,7 +11,7 @@ from snellen.engine import streams as all_streams
 from snellen.frames.frame import Format
 from snellen.mad.cuda.backend import Backend
 from snellen.mad.scorer import Scorer
-from support.fake_cupy import FakeCupy
+from support.fake_cupy import disordered
 from support.mad import drawn
 
 SIZE = (5, 7)
@@ -67,11 +67,7 @@ def cupy_event():
 
 @pytest.fixture(params=range(8))
 def fake(request, monkeypatch):
-    """A GPU whose streams run in an order of their own."""
-    monkeypatch.setattr(all_streams, "_unused", {})
-    cupy = FakeCupy(request.param).install(monkeypatch)
-    yield cupy
-    assert not cupy.faults
+    yield from disordered(request.param, monkeypatch)
 
 
 def check(found, one, other, maps):

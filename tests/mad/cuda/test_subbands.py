@@ -5,7 +5,6 @@ Tests with `there` run twice: on a GPU, and with the kernels compiled for the CP
 
 from __future__ import annotations
 
-import shutil
 import sys
 from types import SimpleNamespace
 
@@ -27,22 +26,13 @@ def kernels(tmp_path_factory):
     return emulated.Kernels(tmp_path_factory.mktemp("kernels"))
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("emulated", marks=pytest.mark.slow),
-        pytest.param("gpu", marks=pytest.mark.gpu),
-    ]
-)
+@pytest.fixture(params=emulated.BOTH)
 def there(request, monkeypatch, kernels):
     """CuPy, or what stands for it where kernels run on the CPU."""
     if request.param == "gpu":
         return request.getfixturevalue("cuda")
-    if not shutil.which("g++"):
-        pytest.skip("no g++ to compile kernels for the CPU")
-    module = emulated.cupy()
+    module = emulated.install(monkeypatch, kernels, subbands)
     module.complex64, module.nan = np.complex64, np.nan
-    monkeypatch.setitem(sys.modules, "cupy", module)
-    monkeypatch.setattr(subbands, "Kernel", kernels)
     return module
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from contextlib import nullcontext
 
 import numpy as np
@@ -27,11 +25,7 @@ def wanted(now, before):
 
 @pytest.fixture
 def kernels(monkeypatch, tmp_path):
-    if not shutil.which("g++"):
-        pytest.skip("no g++ to compile kernels for the CPU")
-    made = emulated.Kernels(tmp_path)
-    monkeypatch.setitem(sys.modules, "cupy", emulated.cupy())
-    monkeypatch.setattr(change, "Kernel", made)
+    emulated.install(monkeypatch, made := emulated.Kernels(tmp_path), change)
     return made
 
 

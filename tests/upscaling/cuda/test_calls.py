@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import threading
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import snellen
 from snellen import upscale
-from snellen.engine import engine, prepared, streams
+from snellen.engine import engine, prepared
 from snellen.errors import DeviceError, InputError
 from snellen.frames import arrays
 from snellen.frames.axes import DTYPES
@@ -19,7 +18,7 @@ from snellen.gpu import device, memory, pages
 from snellen.upscaling import image as images
 from snellen.upscaling.cuda import pictures
 from support.aplus.images import drawn
-from support.fake_cupy import FakeCupy
+from support.fake_cupy import two_gpus
 
 SHAPES = [(9, 10), (9, 10, 3), (9, 10, 4), (7, 9, 10), (2, 3, 9, 10), (5, 9, 10, 3), (1, 9, 10, 4),
           (0, 9, 10)]  # fmt: skip
@@ -73,10 +72,8 @@ class Check:
 @pytest.fixture(params=range(3))
 def fake(request, monkeypatch):
     """Two GPUs that enlarge by repetition."""
-    monkeypatch.setattr(streams, "_unused", {})
-    engine._idle.cache_clear()
-    cupy = Twice.cupy = FakeCupy(request.param).install(monkeypatch)
-    Twice.made = []
+    gpus = two_gpus(request.param, monkeypatch)
+    Twice.cupy, Twice.made = next(gpus), []
     monkeypatch.setattr(pictures, "Planes", Twice)
     monkeypatch.setattr(pictures, "Samples", Channels)
     monkeypatch.setattr(pictures, "Check", Check)
@@ -85,15 +82,8 @@ def fake(request, monkeypatch):
     monkeypatch.setattr(pictures, "bicubic", lambda plane, scale, out: Twice(
         None, *(type("F", (), {"width": n}) for n in (1, 2)), None)((plane,), (out,)))  # fmt: skip
     monkeypatch.setattr(images, "WORTH", 1)
-    monkeypatch.setattr(device, "why_not", lambda number=0: "" if number < 2 else "only two")
-    monkeypatch.setattr(device.driver, "forked", lambda: False)
-    monkeypatch.setattr(prepared, "_idle", [])
-    for name, value in {"own": nullcontext, "held": lambda: 0, "budget": lambda: 1}.items():
-        monkeypatch.setattr(memory, name, value)
-    yield cupy
-    snellen.clear_cache()
-    engine._idle.cache_clear()
-    assert not cupy.faults
+    yield Twice.cupy
+    next(gpus, None)
 
 
 def larger(image):

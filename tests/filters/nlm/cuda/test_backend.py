@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -42,9 +41,7 @@ class Engine:
 
 @pytest.fixture
 def kernels(monkeypatch, tmp_path):
-    made = emulated.Kernels(tmp_path)
-    monkeypatch.setitem(sys.modules, "cupy", emulated.cupy())
-    monkeypatch.setattr(group, "Kernel", made)
+    emulated.install(monkeypatch, made := emulated.Kernels(tmp_path), group)
     for name, value in {
         "devices": SimpleNamespace(using=lambda _: nullcontext(), reporting=nullcontext),
         "lasting": nullcontext, "Engine": Engine,

@@ -5,8 +5,6 @@ Each test runs twice: on a GPU, and with the kernels compiled for the CPU by g++
 
 from __future__ import annotations
 
-import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
@@ -19,22 +17,12 @@ from snellen.frames.frame import Format
 from support import emulated
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("emulated", marks=pytest.mark.slow),
-        pytest.param("gpu", marks=pytest.mark.gpu),
-    ]
-)
+@pytest.fixture(params=emulated.BOTH)
 def there(request, monkeypatch, tmp_path):
     """CuPy, or what stands for it where kernels run on the CPU."""
     if request.param == "gpu":
         return request.getfixturevalue("cuda")
-    if not shutil.which("g++"):
-        pytest.skip("no g++ to compile kernels for the CPU")
-    module = emulated.cupy()
-    monkeypatch.setitem(sys.modules, "cupy", module)
-    monkeypatch.setattr(group, "Kernel", emulated.Kernels(tmp_path))
-    return module
+    return emulated.install(monkeypatch, emulated.Kernels(tmp_path), group)
 
 
 def scene(random, format, planes):

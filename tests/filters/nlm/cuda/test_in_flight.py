@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.engine import engine as engines
-from snellen.engine import streams as all_streams
 from snellen.filters.nlm.cuda import backend
 from snellen.filters.nlm.step import Denoiser
 from snellen.frames.frame import Format, Frame
-from support.fake_cupy import FakeCupy
+from support.fake_cupy import disordered
 
 FORMAT = Format(7, 6, 8, (1, 1))
 RADIUS = 2
@@ -18,14 +16,7 @@ RADIUS = 2
 
 @pytest.fixture(params=range(4))
 def fake(request, monkeypatch):
-    """A GPU whose streams run in an order of their own; nothing may touch memory that is gone."""
-    monkeypatch.setattr(all_streams, "_unused", {})
-    monkeypatch.setattr(all_streams, "_lent", set())
-    engines._idle.cache_clear()
-    cupy = FakeCupy(request.param).install(monkeypatch)
-    yield cupy
-    engines._idle.cache_clear()
-    assert not cupy.faults
+    yield from disordered(request.param, monkeypatch)
 
 
 def group_of(fake):
