@@ -1,4 +1,4 @@
-"""What may be shown of an address: neither user name nor password nor query."""
+"""An address is shown without its secrets: neither user name nor password nor query."""
 
 from __future__ import annotations
 

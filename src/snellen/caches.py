@@ -41,9 +41,9 @@ class Folder:
     path: Path
     """Without symbolic links; it need not exist."""
     private: bool
-    """Whether it is made for the user alone; else others may read it."""
+    """It is made for the user alone; else others may read it."""
     temporary: bool = False
-    """Whether it is in the folder for temporary files."""
+    """It is in the folder for temporary files."""
 
 
 def folders() -> Iterator[Folder]:

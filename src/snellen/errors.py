@@ -84,9 +84,9 @@ class SnellenError(Exception):
     """
 
     exit_code = 1
-    """Of the command line."""
+    """The command line's exit code."""
     result: Any = None
-    """What a run returned although something was wrong: an UpscaleResult, DeblurResult or
+    """The result of a run although something was wrong: an UpscaleResult, DeblurResult or
     ScoreResult; None: there is none."""
 
     def __init__(
@@ -172,11 +172,11 @@ class InternalError(SnellenError):
 
 
 _NO_ROOM = ("can't start new thread", "allocate memory", "failed to map segment")
-"""What Python says where memory or threads do not suffice, in errors of other types."""
+"""Python's words where memory or threads do not suffice, in errors of other types."""
 
 
 _ENDED = ("after shutdown", "after interpreter shutdown", "at interpreter shutdown")
-"""What Python says where others start threads while the program ends, in RuntimeErrors."""
+"""Python's words where others start threads while the program ends, in RuntimeErrors."""
 
 
 def unexpected(error: Exception) -> SnellenError:

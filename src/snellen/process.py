@@ -64,7 +64,7 @@ class Home:
 
     @property
     def here(self) -> bool:
-        """Whether this is still the process in which the object was made."""
+        """Return whether this is still the process in which the object was made."""
         return self._process == os.getpid()
 
     def check(self) -> None:

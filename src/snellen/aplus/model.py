@@ -65,7 +65,7 @@ class Model(Brief):
     weakest features first; these are the norms at which the next one begins, where white is 1:
     (c,) float32, ascending."""
     packed: Packed | None = None
-    """What `projections` were computed from; a file of format 2 holds it instead of them."""
+    """The packed form of `projections`; a file of format 2 holds it instead of them."""
 
     @property
     def classes(self) -> int:

@@ -57,7 +57,7 @@ class Packed(Brief):
 
     @property
     def tensors(self) -> dict[str, npt.NDArray[np.generic]]:
-        """What the file holds instead of projections, by name."""
+        """Return what the file holds instead of projections, by name."""
         return {"patch_basis": self.patch_basis, "codes": self.codes, "scales": self.scales}
 
     def unpacked(self) -> npt.NDArray[np.float16]:

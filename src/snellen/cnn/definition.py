@@ -1,4 +1,4 @@
-"""What a compact network computes, and its sizes.
+"""A compact network's computation and its sizes are defined here.
 
 From a plane of luma v (8-bit code / 128 − 1, so that every code is exact in half precision):
 

@@ -50,7 +50,7 @@ _UNIT = 256
 _SHIFT = 40
 """Bits behind the point of code values in tables."""
 _VARIANCE = 4 * (256**2 - 1) / 12
-"""Of a random number: a sum of four bytes."""
+"""The variance of a random number, a sum of four bytes."""
 _MEAN = 2 * 255
 
 _MARGIN = 64

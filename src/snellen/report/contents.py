@@ -1,4 +1,4 @@
-"""What a report shows, as values; nothing here knows where they come from."""
+"""The contents of a report, as values; nothing here knows where they come from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Moment:
     rank: int
     """From 0: where pictures are left out, those of the greatest rank go first."""
     pictures: tuple[Picture, ...]
-    """Of the reference, then of each variant."""
+    """Those of the reference, then of each variant."""
     size: tuple[int, int]
     """Width and height of the reference in its file, in pixels."""
     aspect: float
@@ -65,7 +65,7 @@ class Metric:
     """"lower" or "higher"."""
     unit: str = ""
     scale: str = ""
-    """What its values mean, in a few words."""
+    """The meaning of its values, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class Contents:
 
     title: str
     labels: tuple[str, ...]
-    """Of the reference, then of each variant."""
+    """Those of the reference, then of each variant."""
     names: tuple[str, ...]
-    """What each row is called: a frame with its time, or an image."""
+    """The name of each row: a frame with its time, or an image."""
     is_film: bool
-    """Whether rows are frames of films, else images."""
+    """Rows are frames of films, else images."""
     numbers: tuple[int, ...]
     """Number of each row's frame, rising."""
     metrics: tuple[Metric, ...]
@@ -95,7 +95,7 @@ class Contents:
     palette: Bytes
     """(256, 3) colours of maps."""
     facts: tuple[Facts, ...]
-    """Of each file."""
+    """Facts of each file."""
     made: Facts
     """How the report was made: command, versions, settings."""
     notes: tuple[str, ...] = ()

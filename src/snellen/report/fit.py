@@ -21,9 +21,9 @@ class Setting:
     """How pictures are kept."""
 
     quality: int | None
-    """Of WebP; None: without loss."""
+    """Quality of WebP; None: without loss."""
     share: float
-    """Of width and height."""
+    """Share of width and height."""
     moments: int
     """So many frames."""
 

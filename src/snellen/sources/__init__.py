@@ -1,4 +1,4 @@
-"""What real sources are like: a camera softens, a kernel shrinks, an encoder codes.
+"""Real sources are made like this: a camera softens, a kernel shrinks, an encoder codes.
 
 Training of every method and its evaluation make such material here, from pictures without faults.
 """

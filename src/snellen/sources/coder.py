@@ -19,7 +19,7 @@ Bytes = npt.NDArray[np.uint8]
 ENCODERS = {"x264": "libx264", "x265": "libx265"}
 """FFmpeg's names."""
 VERSIONS = {"x264": rb"x264 - core (\d+ ?r?\d*)", "x265": rb"x265 \(build (\d+)\)"}
-"""What the encoders write about themselves into the first frame."""
+"""Patterns of what the encoders write about themselves into the first frame."""
 RATE = 25  # frames a second
 SMALLEST = 96  # pixels of a side: on smaller ones libx265 reads and writes beyond its memory
 STEP = 16  # pixels: frames are coded in multiples, so that no encoder pads them by itself
@@ -49,16 +49,16 @@ class Coding:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """What came back."""
+    """Frames that came back."""
 
     planes: list[Bytes]
     """Decoded luma."""
     kinds: list[str]
-    """Of each frame: "I", "P" or "B"."""
+    """The kind of each frame: "I", "P" or "B"."""
     bits: float
     """A pixel of luma."""
     version: str
-    """Of the encoder, as it names itself."""
+    """The encoder's version, as it names itself."""
 
 
 def coded(planes: Sequence[Bytes], coding: Coding) -> Coded:

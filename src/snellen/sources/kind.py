@@ -46,7 +46,7 @@ EXACT = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What was decided, and from what."""
+    """A decision, and what it is from."""
 
     name: str
     """One of KINDS."""

@@ -39,7 +39,7 @@ class Item:
     lows: Mapping[int, Codes] = field(default_factory=dict)
     """Scale s → the small picture, (H // s, W // s). Empty: `high` shrunk by bicubic."""
     held_out: bool = False
-    """Whether it is kept for validation, and never learnt from."""
+    """It is kept for validation, and never learnt from."""
     group: str = ""
     """Kind of picture, or the name of its set; PSNR is reported for each."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Pack:
-    """What is in the file of a pack."""
+    """The contents of a pack's file."""
 
     items: tuple[Item, ...]
     about: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Whether a picture looks coded: blocks of 8 × 8 leave steps at their borders, in every codec.
+"""A picture looks coded by its blocks: those of 8 × 8 leave steps at their borders, in every codec.
 
 A step shows in third differences, which are small inside smooth content. Each one is compared with
 its two neighbours, so that no content outweighs another: it stands out, or lies below both. If more

@@ -19,7 +19,7 @@ from snellen.upscaling.sample_values import Values, values_of
 from snellen.upscaling.target import Geometry, Target, geometry
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 CHANNELS = (3, 4)  # RGB, RGBA
 

@@ -12,7 +12,7 @@ from snellen.sources.traces import SIDE, looks_coded
 from snellen.upscaling.shipped import AUTO
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 TEXT = (
     "this picture looks as if it had been coded (a frame of a film, a JPEG), and the model is that "

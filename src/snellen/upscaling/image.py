@@ -37,7 +37,7 @@ from snellen.upscaling.target import target
 from snellen.upscaling.upscaler import Upscaler, memory_of
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 WORTH = 1 << 20  # pixels that pay for a thread and a further GPU: half a millisecond
 

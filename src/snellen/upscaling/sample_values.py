@@ -15,7 +15,7 @@ from snellen.frames.values import whole
 from snellen.upscaling.cuda.samples import LARGEST
 
 Array = Any
-"""Of NumPy or CuPy."""
+"""An array of NumPy or CuPy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ _ROWS = sorted(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a user asks for: one of the first three."""
+    """A user's request: one of the first three."""
 
     scale: Fraction | None = None
     """Magnification, above 1 and at most MOST."""
@@ -60,15 +60,15 @@ class Geometry:
     """Magnifications in a row."""
     width: int
     height: int
-    """Of the result."""
+    """Rows of the result."""
     inner: tuple[int, int]
     """Width and height of the picture in it; the rest is black."""
     part: tuple[Fraction, Fraction]
     """Share of the width and height of the source that is shown, around its centre."""
     square: bool
-    """Whether the result has square pixels, whatever those of the source are."""
+    """The result has square pixels, whatever those of the source are."""
     plain: bool
-    """Whether the magnifications alone give the result."""
+    """The magnifications alone give the result."""
 
 
 def target(scale: object, size: object = None, height: object = None, fit: object = None) -> Target:

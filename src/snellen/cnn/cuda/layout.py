@@ -1,4 +1,4 @@
-"""What the kernel of a compact network gets: its tile, its weights as operands, its scales."""
+"""The kernel of a compact network gets this: its tile, its weights as operands, its scales."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Layout:
     blocks: int = 1
     """Blocks that a multiprocessor is to hold at once, at least."""
     warpgroups: bool = False
-    """Whether four warps multiply together: operands of the body are in shared memory."""
+    """Four warps multiply together: operands of the body are in shared memory."""
 
     @property
     def areas(self) -> tuple[int, int]:

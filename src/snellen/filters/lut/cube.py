@@ -84,7 +84,7 @@ def load(path: Path) -> Cube:
 
 @dataclass(slots=True)
 class _Reader:
-    """What is known of a file up to the line that is read."""
+    """A reader knows a file up to the line that is read."""
 
     name: str
     length: int

@@ -1,4 +1,4 @@
-"""What the backends compute: three planes through a LUT, as numbers that both of them use."""
+"""Both backends compute this: three planes through a LUT, as numbers that both of them use."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Planes:
     cube: Cube
     matrix: Matrix
     source: Format
-    """Of the frames to come, with chroma."""
+    """The format of the frames to come, with chroma."""
     target: Format
-    """Of the results: the source's, perhaps at another depth."""
+    """The format of the results: the source's, perhaps at another depth."""
     table: Float32 = field(init=False)
     """(entries, 3): those of the cube."""
     size: int = field(init=False)
@@ -43,9 +43,9 @@ class Planes:
     halved: tuple[int, int] = field(init=False)
     """log2 of luma samples to chroma samples, across and down: 0 or 1."""
     across: Axis = field(init=False)
-    """Of the columns."""
+    """The axis of chroma across columns."""
     down: Axis = field(init=False)
-    """Of the rows."""
+    """The axis of chroma down rows."""
 
     def __post_init__(self) -> None:
         cube, source = self.cube, self.source

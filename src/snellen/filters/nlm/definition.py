@@ -81,7 +81,7 @@ FLOOR = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user chooses."""
+    """A user's choices."""
 
     strength: float = STRENGTH
     """h in standard deviations of the noise."""

@@ -20,7 +20,7 @@ from snellen.upscaling.methods import format_of, method_of
 from snellen.upscaling.models import Model
 
 Arrays = tuple[Any, ...]
-"""Of CuPy."""
+"""Arrays of CuPy."""
 
 
 class Pictures:
