@@ -17,7 +17,7 @@ from snellen.errors import InternalError, SnellenError, shortened, unexpected
 
 class _State:
     debug = False
-    """Whether a fault is printed with its traceback."""
+    """True: a fault is printed with its traceback."""
     found = 0
     """Exit code of faults in threads; 0: there was none."""
 

@@ -51,7 +51,7 @@ class Report:
     """
 
     results_are_asked_for = False
-    """Whether results are written with -q, too: they are what the command is for."""
+    """True: results are written with -q, too: they are what the command is for."""
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ class Lost(BaseException):
 
     @property
     def is_pipe(self) -> bool:
-        """Whether the reader of a pipe has gone away, which is no error."""
+        """Return whether the reader of a pipe has gone away, which is no error."""
         return self.error.errno in _GONE
 
 

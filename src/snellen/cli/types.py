@@ -91,7 +91,7 @@ class Output(NamedTuple):
 
     path: Path
     is_folder: bool
-    """Whether it ends as the name of a folder does: "large/"."""
+    """True: it ends as the name of a folder does: "large/"."""
 
 
 class _Output(Written):

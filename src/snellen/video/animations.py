@@ -29,7 +29,7 @@ class GifBlock(NamedTuple):
     at: int
     """Position in the file."""
     whole: bool
-    """Whether all of its bytes are there."""
+    """True: all of its bytes are there."""
 
 
 def gif_blocks(file: BinaryIO) -> Iterator[GifBlock]:

@@ -117,7 +117,7 @@ class Thread(threading.Thread):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, or never was in this process, a forked child."""
+        """Return whether it has ended, or never was in this process, a forked child."""
         return not self._home.here or self.ended.is_set()
 
     def run(self) -> None:

@@ -35,7 +35,7 @@ class Clip(Brief):
     """"auto": pictures marked as interlaced are, unless the content says that they are not;
     "ignore": none is; "top", "bottom": all are, and this field comes first."""
     ivtc: bool = False
-    """Whether film at 24 frames a second is taken out of interlaced pictures at 30 (telecine)."""
+    """True: film at 24 frames a second is taken out of interlaced pictures at 30 (telecine)."""
 
     map: tuple[str, ...] = ()
     """Streams that are kept, as FFmpeg's -map has them: "0:a:1"; empty: all. The first video among
@@ -94,5 +94,5 @@ class Clip(Brief):
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a part: then numbers about the whole input do not hold."""
+        """Return whether it is a part: then numbers about the whole input do not hold."""
         return any(value is not None for value in (self.start, self.duration, self.frames))

@@ -25,7 +25,7 @@ class Light:
 
     @property
     def mastering(self) -> bool:
-        """Whether the mastering display is known completely, as encoders require."""
+        """Return whether the mastering display is known completely, as encoders require."""
         return bool(self.primaries) and self.luminance is not None
 
 

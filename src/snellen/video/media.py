@@ -47,9 +47,9 @@ class PictureInfo:
     coded_aspect_ratio: Fraction | None
     """Sample aspect ratio that the codec states; the container's may be another one."""
     alpha: bool = False
-    """Whether the pictures have an alpha channel."""
+    """True: the pictures have an alpha channel."""
     opaque: bool = True
-    """Whether the first picture is opaque all over."""
+    """True: the first picture is opaque all over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class StreamInfo:
     tags: Mapping[str, str]
     disposition: Disposition
     discarded: bool
-    """Whether the demuxer marks it as not to be read (AVDISCARD_ALL)."""
+    """True: the demuxer marks it as not to be read (AVDISCARD_ALL)."""
 
     @property
     def is_cover(self) -> bool:
-        """Whether it is an attached picture or thumbnails, not a video."""
+        """Return whether it is an attached picture or thumbnails, not a video."""
         return bool(self.disposition & ATTACHED_PICTURE)
 
     def __str__(self) -> str:
@@ -189,9 +189,9 @@ class Change:
     since: Fraction
     """Seconds of the output at which it begins."""
     lost: bool
-    """Whether the output lacks it, or shows it wrongly."""
+    """True: the output lacks it, or shows it wrongly."""
     samples: bool
-    """Whether samples mean something else than in the first frame, or did so until converted."""
+    """True: samples mean something else than in the first frame, or did so until converted."""
 
     def __str__(self) -> str:
         return f"from {clock(self.since)} on, {self.text}"
@@ -206,7 +206,7 @@ class SourceReport:
     moved: int
     """How many frame times did not rise and were moved."""
     variable_rate: bool
-    """Whether the frames' durations differed."""
+    """True: the frames' durations differed."""
     fields_notice: str | None = None
     """As `MediaInfo.fields_notice`, decided at the first frame that is marked."""
     losses: tuple[str, ...] = ()

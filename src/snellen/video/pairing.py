@@ -37,7 +37,7 @@ class Part:
     end: int | None
     """The first pair behind it; None: it reaches to the end."""
     is_last: bool
-    """Whether no other part follows."""
+    """True: no other part follows."""
 
 
 def sides_of(

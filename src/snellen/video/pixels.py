@@ -45,11 +45,11 @@ class PixelFormat:
     rgb: bool
     alpha: bool
     direct: bool
-    """Whether its planes can be used without rearranging: planar, low bits, native byte order."""
+    """True: its planes can be used without rearranging: planar, low bits, native byte order."""
 
     @property
     def full_range(self) -> bool:
-        """Whether the name itself states full range."""
+        """Return whether the name itself states full range."""
         return self.name.startswith("yuvj")
 
     @property

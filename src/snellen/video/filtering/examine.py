@@ -1,4 +1,4 @@
-"""What a chain of FFmpeg's filters makes of pictures, known before the first frame.
+"""The effect of a chain of FFmpeg's filters on pictures, known before the first frame.
 
 A graph is set up that sees no frame and writes no file. FFmpeg logs every conversion of pixel
 formats that it inserts, and two filters at the end of the chain log what comes out of it.
@@ -35,7 +35,7 @@ _BETWEEN = re.compile(r"auto-inserting filter '(.+)' between the filter '.+' and
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What pictures between two filters are."""
+    """The shape of pictures between two filters."""
 
     width: int
     height: int
@@ -44,7 +44,7 @@ class Shape:
     color_range: int
     """AVCOL_* numbers."""
     aspect: Fraction | None
-    """Of a sample; None: not known."""
+    """Width by height of a sample; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class Conversion:
     by: str
     """The filter that asks for it, or makes it."""
     place: int | None
-    """Of the filter before which FFmpeg inserts it; None: a filter of the chain makes it."""
+    """Place of the filter before which FFmpeg inserts it; None: a filter of the chain makes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What comes out of a chain, and what it does to the pixels."""
+    """The pictures that come out of a chain, and what it does to the pixels."""
 
     shape: Shape
     time_base: Fraction

@@ -52,7 +52,7 @@ class Filter:
     arguments: str = ""
     """Its options as FFmpeg reads them, separated by colons."""
     instance: str | None = None
-    """What it is called in messages and by other filters; None: as FFmpeg likes."""
+    """Its name in messages and for other filters; None: as FFmpeg likes."""
 
     @classmethod
     def of(cls, name: str, **options: object) -> Filter:

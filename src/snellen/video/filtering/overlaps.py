@@ -58,7 +58,7 @@ segment select sendcmd separatefields setpts shuffleframes shufflepixels telecin
 thumbnail tile tiltandshift tpad trim vfrdet vignette weave zoompan
 """)
 _NUMBERS = re.compile(r"\b(n|N|pos|randomi?|ld)\b")
-"""What expressions call the number of a frame, and what has a state."""
+"""Names that expressions have for the number of a frame, and functions with a state."""
 
 
 def reach(filters: Sequence[Filter]) -> int | None:

@@ -77,7 +77,7 @@ def written(filters: Sequence[Filter]) -> str:
 
 
 class SideFiles:
-    """What the filters of a film write, in memory until it is complete; a context manager.
+    """Files that the filters of a film write, in memory until it is complete; a context manager.
 
     Where the system has no files in memory, they are in its folder for temporary files.
     """

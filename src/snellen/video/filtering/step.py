@@ -44,7 +44,7 @@ _EXACTLY = "flags=bicubic+accurate_rnd+full_chroma_int+full_chroma_inp:sws_dithe
 """How pixel formats are converted. FFmpeg by itself makes RGB of YUV that is darker by a code value
 of 8 bits, and 8 bits of 10 that are darker by a quarter of one: lab/enhancement.md."""
 _AFTER = {"vflip": (Filter("copy"),)}
-"""What follows a filter that gives planes upside down in memory, which PyAV does not share."""
+"""Filters behind one that gives planes upside down in memory, which PyAV does not share."""
 _GUESSES = {"bt709": "BT.709"}
 _GUESSED = {"bt709": 1, "bt601-625": 5, "bt601-525": 6, "bt601": 6}
 

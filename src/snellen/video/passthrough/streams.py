@@ -190,7 +190,7 @@ class Copier:
 
     @property
     def _unedited(self) -> bool:
-        """Whether the output has no edit list, which would skip what is before 0."""
+        """Return whether the output has no edit list, which would skip what is before 0."""
         return self._muxer in ("matroska", "webm", "mpegts")
 
     @property
@@ -205,7 +205,7 @@ class Copier:
 
     @property
     def waits(self) -> bool:
-        """Whether a packet waits for the video."""
+        """Return whether a packet waits for the video."""
         return bool(self._waiting)
 
     def attach(self, out: OutputContainer) -> None:

@@ -22,10 +22,10 @@ _UNCHECKED = {"language", "creation_time", "filename", "mimetype"}
 """Tags of a stream whose loss is reported elsewhere, or for the container."""
 
 UNMOVED = "it cannot be moved to the clip's start"
-"""What is said of a time code that is left out."""
+"""The warning about a time code that is left out."""
 
 _LANGUAGE_SUFFIX = re.compile(r"-[a-z]{3}$")
-"""What FFmpeg appends to Matroska's tags with a language: BPS-eng."""
+"""FFmpeg appends this to Matroska's tags with a language: BPS-eng."""
 
 
 def lasting(tags: Mapping[str, str]) -> dict[str, str]:

@@ -44,7 +44,7 @@ class Found:
     error: float
     """That is expected of it: of a probe, or between two."""
     reached: bool
-    """Whether the target is reached at all."""
+    """True: the target is reached at all."""
 
 
 def search(scale: Scale, error: Callable[[float], float], target: float, tolerance: float) -> Found:

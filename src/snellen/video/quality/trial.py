@@ -25,7 +25,7 @@ from snellen.video.sink.frames import Converter, FrameEncoder
 from snellen.video.source.decode import Source
 
 _MUXER, _SUFFIX = "matroska", ".mkv"
-"""Of the encoded excerpt: it holds what any encoder gives."""
+"""Container of the encoded excerpt: it holds what any encoder gives."""
 
 
 @dataclass(frozen=True, slots=True)

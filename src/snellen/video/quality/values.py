@@ -1,4 +1,4 @@
-"""What is searched for and found: values that a manifest holds, and the Protocol of metrics."""
+"""A search and its findings: values that a manifest holds, and the Protocol of metrics."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Aim:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Probe(Brief):
-    """What a quality of the encoder gives."""
+    """The result of one quality of the encoder."""
 
     quality: float
     """The encoder's crf, or cq."""
     score: float
-    """Of all excerpts, pooled."""
+    """The score of all excerpts, pooled."""
     bitrate: float
     """Bits a second of the excerpts."""
 
@@ -67,7 +67,7 @@ class Choice(Brief):
     expected: float
     """Score of the excerpts with it: measured, or between two that were."""
     reached: bool
-    """Whether the encoder reaches the target at all."""
+    """True: the encoder reaches the target at all."""
     excerpts: int
     """Excerpts that were encoded."""
     frames: int
@@ -90,7 +90,7 @@ class Reached(Brief):
     """How the scores of frames become one."""
     choice: Choice
     score: float | None
-    """Of the finished film, from `frames` of it; None: it could not be scored."""
+    """The score of the finished film, from `frames` of it; None: it could not be scored."""
     frames: int
     """Frames of the finished film that were scored."""
     difference: float | None

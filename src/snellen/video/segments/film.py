@@ -57,9 +57,9 @@ class Segments:
     say: Callable[[str], None]
     """Receives what is good to know."""
     keep: bool = False
-    """Whether they stay when the output is complete."""
+    """True: they stay when the output is complete."""
     discard: bool = False
-    """Whether those of an earlier run are removed before."""
+    """True: those of an earlier run are removed before."""
     workers: Workers | None = None
     """Returns what encodes segments elsewhere; None: they are encoded here."""
     notes: Callable[[Iterable[bytes]], None] | None = None
@@ -68,7 +68,7 @@ class Segments:
     """Which segments this run makes, while other runs make others: it does not join them. Without
     any it writes the plan only. None: all, and it joins them."""
     only_join: bool = False
-    """Whether all segments have been made, so that one that is missing is an error."""
+    """True: all segments have been made, so that one that is missing is an error."""
 
 
 class Film:

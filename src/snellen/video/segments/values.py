@@ -125,7 +125,7 @@ class Record:
     """Seconds of the container's clock where the film ends for good, since its pictures change;
     None: they do not."""
     sought: bool = False
-    """Whether decoding began further back, too, for its first frame."""
+    """True: decoding began further back, too, for its first frame."""
 
 
 class DifferentFrameError(Exception):

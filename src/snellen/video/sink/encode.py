@@ -41,20 +41,20 @@ class Plan:
 
     encoder: Encoder
     format: Format
-    """Of the frames to come."""
+    """The format of the frames to come."""
     picture: PictureInfo
-    """Of the input's pictures; the stream states its colour, aspect ratio and rotation again."""
+    """The input's pictures; the stream states their colour, aspect ratio and rotation again."""
     time_base: Fraction
     numbered: bool
-    """Whether the time base is a frame's duration and times are frame numbers (y4m)."""
+    """True: the time base is a frame's duration and times are frame numbers (y4m)."""
     rate: Fraction
     """Frames a second, on average."""
     tags: dict[str, str]
     disposition: Disposition
     index: int
-    """Of the video stream in the input."""
+    """The number of the video stream in the input."""
     alpha: bool = False
-    """Whether frames come with an alpha channel, which is encoded."""
+    """True: frames come with an alpha channel, which is encoded."""
 
 
 def open_container(

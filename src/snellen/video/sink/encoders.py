@@ -303,5 +303,5 @@ def _check(codec: str, encoding: Encoding, bits: int) -> None:
 
 
 def _replaced(key: str, options: Mapping[str, str]) -> bool:
-    """Whether the user's options set `key` themselves, or control the rate in another way."""
+    """Return whether the user's options set `key`, or control the rate in another way."""
     return key in options or (key != "preset" and not _RATES.isdisjoint(options))

@@ -171,7 +171,7 @@ class Encoder:
     pixels: PixelFormat
     options: dict[str, str]
     losses: tuple[str, ...]
-    """What the encoder cannot keep of the pictures: one phrase each."""
+    """Losses of the pictures by the encoder: one phrase each."""
 
     @property
     def bits(self) -> int:
@@ -180,5 +180,5 @@ class Encoder:
 
     @property
     def traits(self) -> Traits:
-        """What is known of encoders of this name."""
+        """Return the traits of encoders of this name."""
         return registry.traits(self.codec)

@@ -1,4 +1,4 @@
-"""What an encoder is to reach or to keep: a target of quality, a limit of the bit rate.
+"""Goals of an encoder: a target of quality, a limit of the bit rate.
 
 Which encoders take them, and by which options.
 """

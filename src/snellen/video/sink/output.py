@@ -20,7 +20,7 @@ from snellen.video.sink import staging
 from snellen.video.sink.staging import staged
 
 PICTURES = "pictures"
-"""What stands for the muxer of image files with numbers in their names."""
+"""The name in place of a muxer for image files with numbers in their names."""
 
 
 class Output:

@@ -28,7 +28,7 @@ def _pools(cores: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What is known of an encoder."""
+    """The traits of an encoder."""
 
     codec: str = ""
     """The name of a codec that stands for this encoder, as for FFmpeg."""
@@ -110,7 +110,7 @@ class Traits:
     on_cpu: str = ""
     """The encoder of the same codec that encodes where this one's hardware does not work."""
     presets: tuple[str, ...] = ()
-    """Of such an encoder, from the fastest to the best."""
+    """Presets of such an encoder, from the fastest to the best."""
     similar: tuple[str, ...] = ()
     """Those that replace them: similar positions in the range of the other one, not similar
     speeds."""
@@ -208,7 +208,7 @@ DEFAULT = (
     "libx264; above 8 bit and of HDR libx265; of AV1 and VP9 libsvtav1; of transparent ones in "
     ".webm libvpx-vp9, above 8 bit in .mkv ffv1, in .mov prores_ks"
 )
-"""What `defaults.py` chooses, for help texts."""
+"""The choices of `defaults.py`, for help texts."""
 
 
 def traits(name: str) -> Traits:

@@ -8,7 +8,7 @@ from snellen.video.media import MediaInfo
 _MOST_PLAYS = {"gif": 65536, "webp": 65535, "avif": 2**31 - 1}
 """Most plays that the formats state, beside those without an end."""
 UNREPEATED = "holds no repetitions"
-"""What is said of formats without them."""
+"""The warning about formats without them."""
 
 
 def losses(info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ _PLACES, _FRAMES = 6, 40
 """Places of the film that are looked at, equally far from one another, and the frames of each:
 eight cycles of telecine."""
 _FEWER_PLACES, _FEWER_FRAMES = 3, 16
-"""Of a film that gives no reason to look."""
+"""Numbers for a film that gives no reason to look."""
 _RASTERS = frozenset({480, 486, 512, 576, 608, 1080, 1088})
 """Rows of interlaced television."""
 _FASTEST = 30
@@ -55,12 +55,12 @@ INTERLACED, TELECINED, PROGRESSIVE, UNCERTAIN = (
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What idet says of a frame."""
+    """A frame's kind, as idet says."""
 
     kind: str
     """"tff", "bff" (the field that is first), "progressive" or "undetermined"."""
     repeats: bool
-    """Whether a field is that of the frame before."""
+    """True: a field is that of the frame before."""
 
 
 def unmarked_content(

@@ -25,7 +25,7 @@ _EVEN = Fraction(6, 5)
 """Up to this ratio of the widest gap between frames to the average, gaps differ by rounding."""
 
 _UNFINISHED = 1 << 30
-"""What FFmpeg states as the number of frames of an AVI file that it writes into a pipe."""
+"""FFmpeg states this number of frames of an AVI file that it writes into a pipe."""
 
 
 @dataclass(slots=True)
@@ -45,9 +45,9 @@ class Damage:
     torn: int = 0
     """Packets, of any stream, that the demuxer marks as damaged."""
     appeared: bool = False
-    """Whether streams appeared that were not there at the beginning."""
+    """True: streams appeared that were not there at the beginning."""
     changed: bool = False
-    """Whether somebody wrote into the file while it was read."""
+    """True: somebody wrote into the file while it was read."""
     reading: list[str] = field(default_factory=list)
     """Messages of the demuxer's errors."""
     ending: str | None = None

@@ -106,7 +106,7 @@ class Flow:
 
     @property
     def has_decoded(self) -> bool:
-        """Whether any frame was decoded, in the clip or before it."""
+        """Return whether any frame was decoded, in the clip or before it."""
         return self._shape is not None
 
     def items(self) -> Generator[Item, None, Item]:

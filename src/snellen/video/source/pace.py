@@ -26,7 +26,7 @@ class Pace:
     stretch: Fraction = Fraction(1)
     """Seconds of the film for each one of the container's clock."""
     loss: str | None = None
-    """What is said of a rate that nobody states; None: one is."""
+    """The warning about a rate that nobody states; None: one is."""
 
 
 def pace_of(

@@ -39,7 +39,7 @@ class Sample:
     codec: str
     """FFmpeg's name of the codec."""
     bits: float | None
-    """Of the video stream, a pixel of luma; None: not known."""
+    """Bits of the video stream, a pixel of luma; None: not known."""
 
 
 def sample(path: Path, maps: Sequence[str] = ()) -> Sample:

@@ -100,12 +100,12 @@ class Progressive:
 
     @property
     def filtered(self) -> bool:
-        """Whether frames go through filters."""
+        """Return whether frames go through filters."""
         return self._graph is not None
 
     @property
     def label(self) -> str:
-        """What a printed chain calls these filters."""
+        """Return the name of these filters in a printed chain."""
         if self._clip.ivtc:
             return "ivtc"
         return "deinterlace" + (" field" if self._clip.deinterlace == "field" else "")

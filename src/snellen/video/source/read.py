@@ -33,7 +33,7 @@ _MAX_ERRORS = 50
 _MARGIN = Fraction(2)
 """Seconds to read beyond the end of a clip, for audio that is stored late in the file."""
 _DETECT = "crccheck+bitstream+buffer"
-"""What decoders check besides, and log: checksums, and lengths of what they read."""
+"""Further checks of decoders, which they log: checksums, and lengths of what they read."""
 _STUFFED = {"mpeg1video", "mpeg2video"}
 """Codecs that may have any number of zero bytes behind a slice: no fault of lengths."""
 _FRAME_PER_PACKET = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}

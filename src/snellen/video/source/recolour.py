@@ -33,7 +33,7 @@ class Coding:
     matrix: int
     """AVCOL_SPC."""
     full: bool
-    """Whether they have full range."""
+    """True: they have full range."""
 
 
 def recolour(given: Coding, wanted: Coding, format: Format) -> Recolour | None:

@@ -13,7 +13,7 @@ from snellen.video.source.truncation import cut_short, samples_short
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the packets of a film's video say."""
+    """Facts that the packets of a film's video state."""
 
     start: Fraction
     """Seconds of the container's clock from which `Clip.start` counts."""

@@ -1,4 +1,4 @@
-"""Whether the decoder may still hold packets that refer to what was before a cut."""
+"""A decoder may still hold packets that refer to what was before a cut."""
 
 from __future__ import annotations
 

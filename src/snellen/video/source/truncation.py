@@ -1,4 +1,4 @@
-"""Whether a file is less than its boxes, tags, pages or packets state, which FFmpeg ignores."""
+"""A file may be less than its boxes, tags, pages or packets state, which FFmpeg ignores."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Torn:
     """Index."""
     position: int | None
     times: list[int] = field(default_factory=list)
-    """Of this packet and of the next two of the stream, in ticks."""
+    """Times of this packet and of the next two of the stream, in ticks."""
 
 
 class _Walked(BufferedReader):

@@ -1,4 +1,4 @@
-"""Whether FFmpeg reads a container with a harmed header as a raw stream, which has no times."""
+"""FFmpeg may read a container with a harmed header as a raw stream, which has no times."""
 
 from __future__ import annotations
 

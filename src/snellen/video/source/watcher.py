@@ -35,7 +35,7 @@ _STATES = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a frame has that the first one has not; fields as of `Change`."""
+    """A property of a frame that the first one has not; fields as of `Change`."""
 
     text: str
     lost: bool = True

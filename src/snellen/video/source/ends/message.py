@@ -1,4 +1,4 @@
-"""What is said of a file that ends early."""
+"""Messages about a file that ends early."""
 
 from __future__ import annotations
 

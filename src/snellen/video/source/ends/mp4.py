@@ -16,9 +16,9 @@ _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra"
 _FRAGMENT = re.compile(rb"moof....mfhd|traf....tfhd|mfra....tfra", re.DOTALL)
 _DATA = re.compile(b"mdat")
 _TRIED = 100
-"""Of so many places in a block that might be boxes of data it is tried whether they are."""
+"""So many places in a block that might be boxes of data are tried."""
 _PART = re.compile(rb"mfhd|tfhd")
-"""What a fragment holds, and nothing else."""
+"""Boxes that a fragment holds, and nothing else."""
 _BLOCK = 1 << 20
 _MOST = 1 << 24
 """Greatest length of a fragment's index that is read."""

@@ -28,7 +28,7 @@ class _CutError(Exception):
 
 @dataclass
 class _Code:
-    """What one value of a frame's first byte stands for."""
+    """The meaning of one value of a frame's first byte."""
 
     flags: int
     factor: int
