@@ -90,6 +90,13 @@ def test_times_of_gif_are_those_of_the_film(tmp_path):
                for one in convert(fast, tmp_path / "f.gif", Nearest(1)).dropped)  # fmt: skip
 
 
+def test_one_picture_has_no_rate(tmp_path):
+    """FFmpeg states 100 frames a second of a GIF without a second picture."""
+    Image.new("RGB", (64, 48)).save(tmp_path / "in.gif")
+    summary = convert(tmp_path / "in.gif", tmp_path / "out.gif", Nearest(1))
+    assert summary.dropped == (".gif holds 256 colours a picture: others are dithered",)
+
+
 @pytest.mark.slow
 def test_grey_and_deep(tmp_path):
     for kind in ("gray", "yuv444p10le"):

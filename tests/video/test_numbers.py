@@ -174,3 +174,28 @@ def test_a_search_takes_only_what_the_encoder_has(picture, codec):
         assert {k: sorted(v.split(":")) for k, v in found.items()} == {
             k: sorted(v.split(":")) for k, v in wanted.items()
         }
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize(
+    ("encoding", "key", "name"),
+    [
+        (Encoding("libsvtav1", crf=30, options={"svtav1-params": "tune=0:crf=20"}), "crf", "crf"),
+        (Encoding("libx264", crf=20, options={"x264opts": "bitrate=900"}), "bitrate", "crf"),
+        (Encoding("libx265", crf=20, options={"x265-params": "qp=9"}), "qp", "crf"),
+        (Encoding("libsvtav1", "8", options={"svtav1-params": "preset=3"}), "preset", "preset"),
+        (Encoding("libx264", max_bitrate="1M", options={"x264-params": "vbv_maxrate=9"}),
+         "vbv-maxrate", "max_bitrate"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_sets_what_a_setting_does(picture, encoding, key, name):
+    with pytest.raises(InputError, match=f"got {name} and {key} in the encoder's option") as caught:
+        choose(picture, "matroska", encoding)
+    assert caught.value.parameter == name
+
+
+def test_a_parameter_in_place_of_a_setting(picture):
+    options = {"x264-params": "crf=30"}
+    assert choose(picture, "matroska", Encoding("libx264", options=options)).options == {
+        "preset": "medium", "crf": "16", **options,
+    }  # fmt: skip

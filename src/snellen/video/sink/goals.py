@@ -17,11 +17,20 @@ _RATES = frozenset(
     ("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless", "bitrate", "pass")
 )
 """Options, and parameters in them, that control quality or size otherwise."""
-_PARAMETER = re.compile(r"(?:^|:)([a-z0-9-]+)(?==|:|$)")
+_PARAMETER = re.compile(r"(?:^|:)([a-z0-9_-]+)(?==|:|$)")
+_SAME = {
+    "crf": ("crf", "qp", "bitrate", "tbr"),
+    "preset": ("preset",),
+    "max_bitrate": ("bitrate", "tbr", "mbr", "vbv-maxrate", "vbv-bufsize"),
+}
+"""Settings, and the encoders' own parameters that set the same."""
 
 
 def check(codec: str, encoding: Encoding) -> None:
     """Refuse (InputError) a target or a limit that an encoder cannot have with these options."""
+    for name, parameters in _SAME.items():
+        if getattr(encoding, name) is not None:
+            _check_once(codec, encoding, name, parameters)
     target = encoding.target
     if target is not None:
         if traits(codec).search is None:
@@ -32,7 +41,7 @@ def check(codec: str, encoding: Encoding) -> None:
                 advice=f"choose another `codec`, or leave `{target.parameter}` out",
             )
         for key, value in encoding.options.items():
-            inner = _PARAMETER.findall(value) if key.endswith("-params") else ()
+            inner = _inner(value) if key in traits(codec).parameters else []
             found = [name for name in (key, *inner) if name in _RATES]
             found += [key] if (key, value) == ("tune", "lossless") else []
             if found:
@@ -56,6 +65,23 @@ def check(codec: str, encoding: Encoding) -> None:
             raise InputError(
                 f"got `max_bitrate` with the encoder's option {key}",
                 parameter="max_bitrate",
+                advice="leave one of them out",
+            )
+
+
+def _inner(parameters: str) -> list[str]:
+    """Return the names in key=value:key=value."""
+    return [name.replace("_", "-") for name in _PARAMETER.findall(parameters)]
+
+
+def _check_once(codec: str, encoding: Encoding, name: str, parameters: tuple[str, ...]) -> None:
+    """Refuse (InputError) an encoder's own parameter that sets what a setting does."""
+    for key in traits(codec).parameters:
+        both = [one for one in _inner(encoding.options.get(key, "")) if one in parameters]
+        if both:
+            raise InputError(
+                f"got `{name}` and {both[0]} in the encoder's option {key}, which replaces it",
+                parameter=name,
                 advice="leave one of them out",
             )
 
