@@ -101,7 +101,7 @@ def test_the_signatures_for_arrays():
     assert parameters(snellen.score) == wanted
     assert parameters(snellen.Scorer) == [*which, "device", "dtype"]
     fields = [field.name for field in dataclasses.fields(snellen.Score)]
-    assert fields == ["mad", "hi", "lo", "detection", "appearance", "psnr", "ssim"]
+    assert fields == ["mad", "hi", "lo", "detection", "appearance", "others"]
     which = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv"]
     how = ["start", "edges", "recentre", "tolerance", "every"]
     more = ["callback", "multiframe", "tile", *samples, "device", "dtype"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 from contextlib import suppress
@@ -193,23 +194,23 @@ def test_changed_pictures_in_a_folder_are_noticed(pictures, tmp_path):
 
 
 def test_other_columns_are_carried(capsys, pictures, tmp_path):
-    """In any order; a name among them that the table has of its own is refused."""
+    """In any order, with newlines; a name among them that the table has of its own is refused."""
     pictures.write_text(
-        'dmos,Distorted,note,Reference\n1.5,b1.png,"a, b",a1.png\n,b2.png,,a2.png\n'
+        'dmos,Distorted,note,Reference\n1.5,b1.png,"a,\nb",a1.png\n,b2.png,,a2.png\n'
     )
     assert [one.name for one in read_pairs(pictures)[0]] == ["a1.png", "b1.png"]
     words = ["score", "--pairs", pictures, *WORDS]
     assert command(*words, "--csv", tmp_path / "s.csv") == 0
     found = rows(tmp_path / "s.csv")
     assert found[0] == [*COLUMNS[:2], "dmos", "note", *COLUMNS[2:]]
-    assert [row[2:4] for row in found[1:]] == [["1.5", "a, b"], ["", ""]]
+    assert [row[2:4] for row in found[1:]] == [["1.5", "a,\nb"], ["", ""]]
     capsys.readouterr()
     command(*words, "--csv", "-")
-    assert list(csv.reader(capsys.readouterr().out.splitlines())) == found
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out, newline=""))) == found
     command(*words, "--json")
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["carried"] for line in lines if "carried" in line] == [
-        {"dmos": "1.5", "note": "a, b"}, {"dmos": "", "note": ""},
+        {"dmos": "1.5", "note": "a,\nb"}, {"dmos": "", "note": ""},
     ]  # fmt: skip
     pictures.write_text("reference,distorted,psnr\na1.png,b1.png,3\n")
     assert command(*words, "--csv", tmp_path / "t.csv") == 2

@@ -22,8 +22,10 @@ from snellen.cli.options import (
     THREADS,
 )
 from snellen.cli.reports import command_line, print_result
+from snellen.cli.score_text import FILMS
 from snellen.cli.types import NAMED, NUMBER, WRITTEN, Whole
 from snellen.errors import InputError, SnellenError
+from snellen.metrics.registry import known
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
@@ -76,8 +78,8 @@ if TYPE_CHECKING:
         metavar="LIST",
         default="mad,psnr",
         show_default=True,
-        help="Some of mad,psnr,ssim, with commas, and of films vmaf, where PyAV has it (19, for "
-        "Python 3.12 or later); without mad there are no heat maps.",
+        help=f"Some of {','.join(known())}, with commas, and of films {','.join(FILMS)}, where "
+        "PyAV has it (19, for Python 3.12 or later); without mad there are no heat maps.",
     ),
 )
 @group(

@@ -27,9 +27,19 @@ from snellen.cli.options import (
 from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
 from snellen.cli.score_pairs import check_arguments, run_pairs
-from snellen.cli.score_text import facts_of, json_of, line, place, sentences, statistics
+from snellen.cli.score_text import (
+    FILMS,
+    facts_of,
+    json_of,
+    line,
+    place,
+    sentences,
+    statistics,
+    write_line,
+)
 from snellen.cli.types import NAMED, NUMBER, PIPE, WRITTEN, Whole
 from snellen.errors import InputError, SnellenError
+from snellen.metrics.registry import known
 
 if TYPE_CHECKING:
     from snellen.jobs.compare import CompareJob
@@ -76,7 +86,7 @@ if TYPE_CHECKING:
         default=1,
         show_default=True,
         help="So many frames are named, and drawn with --map-out: of the highest MAD, or without "
-        "it of the lowest first metric.",
+        "it by the first other metric.",
     ),
     OVERWRITE,
 )
@@ -88,7 +98,8 @@ if TYPE_CHECKING:
         metavar="LIST",
         default="mad",
         show_default=True,
-        help="Some of mad,psnr,ssim and, of videos, vmaf, with commas: all are of luma.",
+        help=f"Some of {','.join(known())} and, of videos, {','.join(FILMS)}, with commas: all "
+        "are of luma.",
     ),
     click.option(
         "--temporal",
@@ -223,7 +234,7 @@ class _ScoreReport(Report):
     def __init__(self, as_json: bool, as_csv: bool, level: int, log: Path | None) -> None:
         super().__init__(as_json, as_json or as_csv, level, log)
         self.as_csv = as_csv
-        self._columns: tuple[str, ...] = ()
+        self._has_head = False
 
     def frame(self, subject: str, frame: Any) -> None:
         """Write the score of a picture."""
@@ -232,13 +243,10 @@ class _ScoreReport(Report):
         if self.as_json:
             terminal.out(json.dumps(json_of(facts)))
         elif self.as_csv:
-            from snellen.jobs.score_table import csv_line
-
-            if not self._columns:
-                self._columns = tuple(facts)
-                terminal.out(csv_line(self._columns).removesuffix("\n"))
-            names = [terminal.shown(one) if isinstance(one, str) else one for one in facts.values()]
-            terminal.out(csv_line(names).removesuffix("\n"))
+            if not self._has_head:
+                self._has_head = True
+                write_line(facts)
+            write_line(facts.values())
 
 
 def _job(

@@ -14,6 +14,7 @@ import click
 from snellen.cli import interrupts, terminal
 from snellen.cli.options import in_options, option
 from snellen.cli.report import Report
+from snellen.cli.score_text import write_line
 from snellen.cli.types import PIPE
 from snellen.errors import InputError
 from snellen.metrics.registry import title
@@ -70,7 +71,7 @@ def run_pairs(
             if text := _going_on(growing, len(pairs)):
                 report.notice(str(table), text)
         if to_stdout:
-            _write_line(columns(job, pairs))
+            write_line(columns(job, pairs))
 
         def jobs() -> Iterator[ScoreJob]:
             for number in left:
@@ -89,7 +90,7 @@ def run_pairs(
             if growing is not None:
                 growing.add(number, facts)
             if to_stdout:
-                _write_line((facts | carried).get(name, "") for name in columns(job, pairs))
+                write_line((facts | carried).get(name, "") for name in columns(job, pairs))
             elif report.as_json:
                 terminal.out(json.dumps(_facts(score, carried)))
             elif score.pooled:
@@ -113,13 +114,6 @@ def _going_on(table: PairTable, count: int) -> str:
         return ""
     more = f"; those left are scored, {' and '.join(again)} again" if again else ""
     return f"goes on: {done} of {count} pairs are scored{more}"
-
-
-def _write_line(values: Any) -> None:
-    from snellen.jobs.score_table import csv_line
-
-    shown = [terminal.shown(one) if isinstance(one, str) else one for one in values]
-    terminal.out(csv_line(shown).removesuffix("\n"))
 
 
 def _facts(score: PairScore, carried: dict[str, str]) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from snellen.cli import terminal
 from snellen.cli.options import in_options
-from snellen.metrics.registry import title
+from snellen.metrics.registry import METRICS, of_films, title
 
 if TYPE_CHECKING:
     from snellen.jobs.score import ScoreJob, ScoreResult
@@ -17,6 +19,7 @@ _COLUMNS = {
     "p5": "p5", "p95": "p95",
 }  # fmt: skip
 """Statistics, and what the text calls them."""
+FILMS = tuple(one.name for one in of_films(METRICS))
 
 
 def facts_of(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
@@ -36,6 +39,19 @@ def json_of(facts: Any) -> Any:
     from snellen.jobs.score_table import as_json
 
     return as_json(facts)
+
+
+def write_line(values: Iterable[Any]) -> None:
+    """Write a line of CSV to standard output; newlines in a value stay, in quotation marks."""
+    from snellen.jobs.score_table import csv_line
+
+    cells = [_visible(one) if isinstance(one, str) else one for one in values]
+    terminal.out(*csv_line(cells).removesuffix("\n").split("\n"))
+
+
+def _visible(text: str) -> str:
+    """Return a text of several lines, each as a terminal may get it."""
+    return "\n".join(map(terminal.shown, text.replace("\r\n", "\n").split("\n")))
 
 
 def statistics(table: ScoreTable) -> list[str]:
