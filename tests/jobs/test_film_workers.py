@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -204,12 +205,16 @@ def test_a_run_of_several_workers_goes_on_with_one(tmp_path, job):
 
 
 def test_workers_and_their_devices(monkeypatch):
-    assert planned("cpu", None) == ("cpu",)
-    assert planned("cpu", 3) == ("cpu",) * 3
+    def found(device, workers=None, cluster=None):
+        return planned(SimpleNamespace(device=device, workers=workers, cluster=cluster))
+
+    assert found("cpu") == ("cpu",)
+    assert found("cpu", 3) == ("cpu",) * 3
     monkeypatch.setattr(devices, "resolve", lambda name: name)
-    assert planned("cuda:0,2", None) == ("cuda:0", "cuda:2")
-    assert planned("cuda:0,cuda:1", 4) == ("cuda:0", "cuda:1") * 2
-    assert planned("cuda:1", None) == ("cuda:1",)
+    assert found("cuda:0,2") == ("cuda:0", "cuda:2")
+    assert found("cuda:0,cuda:1", 4) == ("cuda:0", "cuda:1") * 2
+    assert found("cuda:1") == ("cuda:1",)
+    assert found("cuda:all", cluster="local") == ()
 
 
 def test_names_of_several_gpus():

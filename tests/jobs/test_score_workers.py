@@ -314,9 +314,9 @@ def test_two_images_have_one_worker(folders, backwards):
 def test_several_gpus_have_a_worker_each(folders, backwards, monkeypatch):
     asked = []
 
-    def planned(device, workers):
-        asked.append((device, workers))
-        return tuple(device.split(","))
+    def planned(job):
+        asked.append((job.device, job.workers))
+        return tuple(job.device.split(","))
 
     monkeypatch.setattr(score_parts, "planned", planned)
     shared = score_files(*folders, device=["cuda:0", "cuda:1"])  # here they are the CPU

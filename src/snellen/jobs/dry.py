@@ -274,7 +274,7 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
 def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan, events: Events) -> dict[str, Any]:
     """Return what is to be said of what makes segments, if it is not this process."""
     if not film.segments.starts:
-        if job.cluster is not None or len(planned(job.device, job.workers)) > 1:
+        if len(planned(job)) != 1:
             from snellen.jobs.segments import UNWANTED
             from snellen.video.segments.cuts import too_short
             from snellen.video.segments.words import ALONE

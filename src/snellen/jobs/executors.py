@@ -25,19 +25,21 @@ if TYPE_CHECKING:
     Executor: TypeAlias = AnyExecutor[Ticket, Done]
 
 
-def planned(device: str, workers: int | None) -> tuple[str, ...]:
-    """Return the device of each worker of a job.
+def planned(job: FilmJob | ScoreJob) -> tuple[str, ...]:
+    """Return the device of each worker of a job; (): its cluster has them.
 
     Raises
     ------
     DeviceError
         A device cannot be used.
     """
-    names = gpus.names(device)
-    if workers is None and len(names) == 1 and names[0] != gpus.ALL:
-        return (device,)
-    found = gpus.several(device)
-    return tuple(islice(cycle(found), workers or len(found)))
+    if job.cluster is not None:
+        return ()
+    names = gpus.names(job.device)
+    if job.workers is None and len(names) == 1 and names[0] != gpus.ALL:
+        return (job.device,)
+    found = gpus.several(job.device)
+    return tuple(islice(cycle(found), job.workers or len(found)))
 
 
 def share(workers: tuple[str, ...]) -> int:

@@ -85,7 +85,7 @@ def film_workers(job: FilmJob, make: Making, growth: int, events: Events) -> Wor
     events : Events
         Receives notices and warnings.
     """
-    if job.cluster is None and len(planned(job.device, job.workers)) < 2:
+    if len(planned(job)) == 1:
         return None
     if isinstance(job.source, Path) and is_own(job.source):
         notify(events, str(job.source), "this process alone has it open, and makes all segments")
@@ -95,7 +95,7 @@ def film_workers(job: FilmJob, make: Making, growth: int, events: Events) -> Wor
 
 def sharing(job: FilmJob, name: str) -> tuple[str, ...]:
     """Return the device of each worker of a job, whose prepared step is on the device `name`."""
-    found = planned(job.device, job.workers)
+    found = planned(job)
     return ("cpu",) * len(found) if name == "cpu" else found  # also where a GPU failed
 
 
@@ -112,7 +112,5 @@ def _opened(
 ) -> Iterator[FilmWorkers]:
     from snellen.jobs.tickets import FilmStep
 
-    is_far = job.cluster is not None
-    devices = () if is_far else sharing(job, name)
-    with executor(job, devices, given.name, "segment", None, events, meter) as runs:
-        yield FilmWorkers(runs, job, FilmStep(make, given, bits, growth), is_far)
+    with executor(job, sharing(job, name), given.name, "segment", None, events, meter) as runs:
+        yield FilmWorkers(runs, job, FilmStep(make, given, bits, growth), job.cluster is not None)

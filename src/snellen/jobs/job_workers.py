@@ -32,7 +32,7 @@ def devices_of(job: FilmJob, count: int) -> tuple[str, ...]:
     if count < 2:
         return ()
     try:
-        found = planned(job.device, job.workers)[:count]
+        found = planned(job)[:count]
     except DeviceError:  # which each job says
         return ()
     return found if len(found) > 1 else ()

@@ -167,9 +167,9 @@ def score_pairs(
         return
     if workers is None and cluster is None:
         workers, cluster = first.workers, first.cluster
-    devices = () if cluster is not None else planned(first.device, workers)
+    how = replace(first, workers=workers, cluster=cluster)
+    devices = planned(how)
     several = len(devices) != 1
-    how = replace(first, workers=None, cluster=cluster)
     tickets = (
         PairTicket(number, job, device=None if several else job.device)
         for number, job in enumerate(chain([first], left))

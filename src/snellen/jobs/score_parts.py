@@ -138,7 +138,7 @@ def of_folders(run: ScoreRun, pairs: Sequence[Numbered]) -> Method | None:
         Of the first pair that cannot be scored; or nothing runs the work.
     """
     job = run.job
-    devices = () if job.cluster is not None else planned(job.device, job.workers)[: len(pairs)]
+    devices = planned(job)[: len(pairs)]
     if job.cluster is None and len(devices) < 2:
         return None
 
@@ -193,7 +193,7 @@ def of_films(run: ScoreRun) -> tuple[Summary, Method] | None:
     most = len(found) // FRAMES
     if most < 2:
         return None
-    devices = () if job.cluster is not None else planned(job.device, job.workers)[:most]
+    devices = planned(job)[:most]
 
     def parts(slots: int) -> Iterator[Part]:
         many = min(most, FILM_PARTS * slots)
