@@ -249,3 +249,23 @@ def test_what_no_thread_has_begun_is_cancelled() -> None:
         second.result(60)
     go.set()
     assert first.result(60) == 7
+
+
+def test_results_are_in_order():
+    with Pool(2) as pool:
+        found = module.results([pool.submit(pow, number, 2) for number in range(5)])
+        assert found == [0, 1, 4, 9, 16]
+        with pytest.raises(ZeroDivisionError):
+            module.results([pool.submit(divmod, 1, number) for number in (1, 0)])
+
+
+def test_an_interrupt_cancels_what_has_not_begun(monkeypatch):
+    def interrupted(waiting):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "wait", interrupted)
+    begun, queued = Future(), Future()
+    begun.set_running_or_notify_cancel()
+    with pytest.raises(KeyboardInterrupt):
+        module.results([begun, queued])
+    assert queued.cancelled() and not begun.cancelled()

@@ -12,8 +12,8 @@ import concurrent.futures
 import os
 import threading
 import weakref
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, wait
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
@@ -199,3 +199,13 @@ try:  # as long as that can be done
     import concurrent.futures.thread
 except RuntimeError:  # the main thread has ended; importing SciPy needs a class of this name
     concurrent.futures.ThreadPoolExecutor = _StandIn  # type: ignore[assignment,misc]
+
+
+def results(tasks: Sequence[Future[T]]) -> list[T]:
+    """Wait for all tasks and return their results; an interrupt cancels those not begun yet."""
+    try:
+        wait(tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return [task.result() for task in tasks]

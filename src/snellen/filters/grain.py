@@ -23,8 +23,7 @@ import numpy.typing as npt
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
-from snellen.cpu.pool import Pool
-from snellen.cpu.tasks import results
+from snellen.cpu.pool import Pool, results
 from snellen.errors import InputError, quoted
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import levels

@@ -9,8 +9,7 @@ import numpy as np
 
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
-from snellen.cpu.pool import Pool
-from snellen.cpu.tasks import results
+from snellen.cpu.pool import Pool, results
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.upscaling.chroma import Chroma
 from snellen.upscaling.methods import method_of

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import threads
-from snellen.cpu.pool import Pool
-from snellen.cpu.tasks import results
+from snellen.cpu.pool import Pool, results
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import recode

@@ -11,8 +11,7 @@ import numpy as np
 from snellen.cpu import threads
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.compiled import compiled
-from snellen.cpu.pool import Pool
-from snellen.cpu.tasks import results
+from snellen.cpu.pool import Pool, results
 from snellen.filters.lut.planes import Planes
 from snellen.frames.frame import Frame, Plane
 from snellen.frames.quantise import quantise

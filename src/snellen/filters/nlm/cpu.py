@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from snellen.cpu import threads
 from snellen.cpu.compiled import compiled
-from snellen.cpu.pool import Pool
-from snellen.cpu.tasks import results
+from snellen.cpu.pool import Pool, results
 from snellen.filters.nlm.definition import (
     BIN,
     BINS,
