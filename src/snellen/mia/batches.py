@@ -19,8 +19,7 @@ from snellen.frames.arrays import library
 from snellen.frames.frame import Format
 from snellen.gpu import device as devices
 from snellen.gpu import memory
-from snellen.mia import edges
-from snellen.mia.progress import Callback, Watch
+from snellen.mia.progress import Callback, part_of
 from snellen.mia.restorer import Method, Prepared, Restorer
 from snellen.mia.result import Restored, Step
 from snellen.mia.settings import given, spread
@@ -74,31 +73,21 @@ def restored(
         definition = replace(prepared.definition, blind=False)
         how = replace(method.how, recentre=False)
         method = replace(method, prepared=replace(prepared, definition=definition), how=how)
-    side = prepared.side
-    period = edges.period((rows, columns), side, prepared.edges)
-    runs, pictures, blurs = [], [], []
+    side, period = prepared.side, prepared.period((rows, columns))
     size = np.dtype(prepared.dtype).itemsize
     samples = frames * period[0] * period[1] * size // 4
     parts = [slice(0, 1)]  # whatever memory there is, and asking the driver takes time
     if count > 1:
         most = available(prepared.device, 2 * count * (rows * columns + frames * side**2) * size)
         parts = _parts(count, samples, most)
+    found = []
     for number, part in enumerate(parts):
-        told = callback.part(number, len(parts)) if isinstance(callback, Watch) else callback
-        run = _run(planes[part], None if psfs is None else psfs[part], method, told)
-        pictures.append(run.image.reshape(-1, rows, columns))
-        blurs.append(run.psf.reshape(-1, frames, side, side))
-        runs.append(run)
-    xp = library(planes)
-    images, estimated = (
-        one[0] if len(parts) == 1 else xp.concatenate(one) for one in (pictures, blurs)
-    )
-    fit = np.concatenate([np.atleast_1d(run.fit) for run in runs])
-    iterations = max(run.iterations for run in runs)
-    return Found(images, estimated, fit, iterations, joined(runs))
+        own = None if psfs is None else psfs[part]
+        found.append(_run(planes[part], own, method, part_of(callback, number, len(parts))))
+    return together(found)
 
 
-def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback | None) -> Restored:
+def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback | None) -> Found:
     """Restore a batch."""
     batch, frames, rows, columns = planes.shape
     lead = tuple(count for count in (batch, frames) if count > 1)
@@ -107,7 +96,28 @@ def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback |
     prepared = replace(method.prepared, format=format, counts=(batch, frames))
     with _restorer(prepared, planes.dtype.name) as restorer:
         image = planes.reshape(*lead, rows, columns)
-        return restorer.run(image, restorer.spread(blurs), method.how, callback)[0]
+        run, _ = restorer.run(image, restorer.spread(blurs), method.how, callback)
+    psf = run.psf.reshape(batch, frames, *run.psf.shape[-2:])
+    fit = np.atleast_1d(run.fit)
+    return Found(run.image.reshape(batch, rows, columns), psf, fit, run.iterations, run.history)
+
+
+def together(parts: Sequence[Found], axis: int = 0) -> Found:
+    """Return what was found of several parts as one, on the current device; none is empty.
+
+    Pictures are joined along `axis`.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    xp = library(parts[0].pictures)
+    return Found(
+        xp.concatenate([xp.asarray(part.pictures) for part in parts], axis),
+        xp.concatenate([xp.asarray(part.psfs) for part in parts]),
+        np.concatenate([part.fit for part in parts]),
+        max(part.iterations for part in parts),
+        joined(parts),
+        None if parts[0].outcomes is None else np.concatenate([one.outcomes for one in parts]),
+    )
 
 
 def starts(method: Method, psfs: Float64 | None, batch: int, frames: int) -> Float64:

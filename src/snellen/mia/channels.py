@@ -19,8 +19,8 @@ from snellen.frames.arrays import host
 from snellen.frames.axes import Axes
 from snellen.frames.colour import KB, KG, KR
 from snellen.mia import samples
-from snellen.mia.batches import Found, joined, restored
-from snellen.mia.progress import Callback, Watch
+from snellen.mia.batches import Found, restored, together
+from snellen.mia.progress import Callback, Watch, part_of
 from snellen.mia.restorer import Method
 from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
 from snellen.mia.searched import searched
@@ -187,29 +187,17 @@ def _with(
         places = [np.flatnonzero(np.equal(weights, level)) for level in levels]
         parts = []
         for number, at in enumerate(places):
-            watcher = (
-                callback.part(number, len(levels)) if isinstance(callback, Watch) else callback
-            )
+            watcher = part_of(callback, number, len(levels))
             some = _some(planes.swapaxes(0, 1), at).swapaxes(0, 1)
             parts.append(_with(some, blurs[at], method, watcher, [levels[number]]))
-        return _in_order(parts, np.argsort(np.concatenate(places)))
+        found, order = together(parts, 1), np.argsort(np.concatenate(places))
+        pictures, fit = found.pictures[:, order], found.fit[order]
+        return replace(found, pictures=pictures, psfs=found.psfs[order], fit=fit)
     every = np.concatenate([blurs] * count)
     found = restored(planes.reshape(-1, *planes.shape[2:]), every, method, callback)
     sharp = found.pictures.reshape(count, pictures, *planes.shape[3:])
     fit = found.fit.reshape(count, pictures).mean(0)
     return replace(found, pictures=sharp, psfs=found.psfs[:pictures], fit=fit)
-
-
-def _in_order(parts: list[Found], order: npt.NDArray[np.int64]) -> Found:
-    """Return the pictures (C, n, …) of several parts as one, in another order."""
-    xp, iterations = arrays.library(parts[0].pictures), max(part.iterations for part in parts)
-    return Found(
-        xp.concatenate([part.pictures for part in parts], 1)[:, order],
-        xp.concatenate([part.psfs for part in parts])[order],
-        np.concatenate([part.fit for part in parts])[order],
-        iterations,
-        joined(parts),
-    )
 
 
 def _on_channels(callback: Callback | None, iterations: int) -> Callback | None:

@@ -41,6 +41,11 @@ class Watch:
         return Watch(of_all, self.iterations)
 
 
+def part_of(callback: Callback | None, number: int, count: int) -> Callback | None:
+    """Return the callback of one of `count` batches: a part of a Watch, else the same."""
+    return callback.part(number, count) if isinstance(callback, Watch) else callback
+
+
 def iterated(
     backend: Backend,
     iterations: int,

@@ -67,6 +67,14 @@ class Prepared:
     device: str
     """"cpu" or "cuda:N"."""
 
+    def period(self, shape: tuple[int, int]) -> tuple[int, int]:
+        """Return the period of pictures of a shape, (rows, columns)."""
+        return rules.period(shape, self.side, self.edges)
+
+    def fused(self, shape: tuple[int, int]) -> bool:
+        """Return whether a GPU does all iterations of pictures of a shape in one launch."""
+        return set(self.period(shape)) <= set(SIDES) and self.dtype == "float32"
+
 
 @dataclass(frozen=True)
 class Method:
@@ -115,10 +123,9 @@ class Restorer:
         check_memory(one.format, one.counts)
         self.device = one.device
         self.pictures = Pictures(one.format, one.bits, one.counts, one.side, one.device)
-        period = rules.period(self.pictures.shape, one.side, one.edges)
         batch, count = one.counts
-        self._place = partial(_frames, one, period, self.pictures.shape, kind)
-        self._restore = partial(_backend, one, period)
+        self._place = partial(_frames, one, self.pictures.shape, kind)
+        self._restore = partial(_backend, one, self.pictures.shape)
         with arrays.working(None, one.device), paused():
             self.frames, self.backend = self.more()
             if one.device != "cpu":  # whose loops are compiled by now
@@ -207,14 +214,14 @@ class Restorer:
         self.backend.close()
 
 
-def _backend(one: Prepared, period: tuple[int, int]) -> Backend:
-    """Return the backend for a device and a period."""
-    how = one.definition, period, one.counts[1], one.counts[0], one.device, one.dtype
+def _backend(one: Prepared, shape: tuple[int, int]) -> Backend:
+    """Return the backend for a device and pictures of a shape."""
+    how = one.definition, one.period(shape), one.counts[1], one.counts[0], one.device, one.dtype
     if one.device == "cpu":
         from snellen.mia import cpu
 
         return cpu.Backend(*how)
-    if set(period) <= set(SIDES) and one.dtype == "float32":
+    if one.fused(shape):
         from snellen.mia.cuda import fused
 
         return fused.Backend(*how)
@@ -223,12 +230,12 @@ def _backend(one: Prepared, period: tuple[int, int]) -> Backend:
     return cufft.Backend(*how)
 
 
-def _frames(one: Prepared, period: tuple[int, int], shape: tuple[int, int], kind: str) -> Any:
+def _frames(one: Prepared, shape: tuple[int, int], kind: str) -> Any:
     """Return what places pictures on the period, and cuts them out again.
 
     `kind` is the type of their samples, for the most part.
     """
-    how = shape, period, one.side, one.edges, one.dtype
+    how = shape, one.period(shape), one.side, one.edges, one.dtype
     if one.device == "cpu":
         from snellen.mia.frames import Frames
 

@@ -14,10 +14,8 @@ from snellen.engine.prepared import allocating
 from snellen.engine.several import shared
 from snellen.frames import arrays
 from snellen.gpu.device import settle
-from snellen.mia import edges
-from snellen.mia.batches import Found, joined
+from snellen.mia.batches import Found, joined, together
 from snellen.mia.channels import Planes, Work, finished, restored_array, restored_parts
-from snellen.mia.definition import SIDES
 from snellen.mia.result import Restored
 
 WORTH = 5e-3
@@ -105,23 +103,11 @@ def _by_tiles(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
     shared(devices, count, restore, _least(work, 1))
     own = _on(devices[0], work)
     with arrays.working(None, devices[0]), allocating(devices[:1]):
-        result = finished(array, Planes.of(array, own), _together(found), own)
+        result = finished(
+            array, Planes.of(array, own), together([found[at] for at in sorted(found)], 1), own
+        )
         settle()  # until it has read what belongs to the others
         return result
-
-
-def _together(found: dict[int, Found]) -> Found:
-    """Return what several GPUs have found, on the current one."""
-    parts = [found[start] for start in sorted(found)]
-    xp = arrays.library(parts[0].pictures)
-    return Found(
-        xp.concatenate([xp.asarray(part.pictures) for part in parts], 1),
-        xp.concatenate([xp.asarray(part.psfs) for part in parts]),
-        np.concatenate([part.fit for part in parts]),
-        max(part.iterations for part in parts),
-        joined(parts),
-        None if parts[0].outcomes is None else np.concatenate([one.outcomes for one in parts]),
-    )
 
 
 def _joined_outcomes(runs: list[Restored], batch: tuple[int, ...]) -> Array | None:
@@ -148,8 +134,7 @@ def _least(work: Work, tiles: int) -> int:
     """Return how many items of so many tiles a GPU gets at least."""
     prepared = work.method.prepared
     shape = work.tiles.shape if work.tiles else work.axes.size
-    period = edges.period(shape, prepared.side, prepared.edges)
-    is_fused = set(period) <= set(SIDES) and prepared.dtype == "float32"
-    samples = tiles * prod(work.axes.frames) * prod(work.axes.channels) * prod(period)
-    seconds = samples * work.method.how.iterations * (FUSED if is_fused else OTHER)
+    planes = tiles * prod(work.axes.frames) * prod(work.axes.channels)
+    samples = planes * prod(prepared.period(shape))
+    seconds = samples * work.method.how.iterations * (FUSED if prepared.fused(shape) else OTHER)
     return max(1, round(WORTH / seconds))

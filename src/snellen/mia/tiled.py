@@ -17,10 +17,9 @@ from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
 from snellen.gpu.memory import lasting
 from snellen.gpu.profile import paused
-from snellen.mia import batches, edges, samples
+from snellen.mia import batches, samples
 from snellen.mia.channels import Work, restored_array
 from snellen.mia.deblurrer import Deblurrer
-from snellen.mia.definition import SIDES
 from snellen.mia.restorer import Restorer
 from snellen.mia.result import Restored
 from snellen.mia.tiles import Tiles, each, psf_axes
@@ -179,11 +178,8 @@ class TiledDeblurrer:
         0: something waits for the host, or not all tiles fit into the GPU's memory at once.
         """
         prepared, tiles = work.method.prepared, work.tiles
-        if self.device == "cpu" or work.method.how.tolerance or prepared.dtype != "float32":
-            return 0
         assert tiles is not None
-        period = edges.period(tiles.shape, prepared.side, prepared.edges)
-        if not set(period) <= set(SIDES):
+        if self.device == "cpu" or work.method.how.tolerance or not prepared.fused(tiles.shape):
             return 0
-        samples = prod(tiles.grid) * self._frames * prod(period)
+        samples = prod(tiles.grid) * self._frames * prod(prepared.period(tiles.shape))
         return min(LANES, max(0, batches.available(self.device)) // samples)
