@@ -50,7 +50,7 @@ WEIGHTS = ((0.008, 0.001), (0.0095, 0.002), (np.inf, 0.004))
 that the rating of PSFs leaves, as a share of the greatest sample. It is large where the picture is
 noisy, and where the PSF is wrong."""
 
-ALIKE, BETTER = 0.7, 0.3
+ALIKE, BETTER = 0.65, 0.3
 """Correlation of the best PSF with two others, and difference of its rating to the next one, below
 which both the search has found nothing: its starts have ended in different PSFs, of which none is
 much better."""
