@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command import arguments, write
+from benchmarks.fft_candidates import candidates
 from benchmarks.stock.fft import cufft
 from snellen.bench import clock, runner
 from snellen.bench.clock import Line, spread
@@ -65,7 +66,7 @@ def compile_all(
     variants = {
         (kind, side, replace(one, ahead=0)): None  # the same kernel
         for kind, side, batch in wanted
-        for one in square.candidates(kind, side, batch)
+        for one in candidates(kind, side, batch)
     }
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as workers:
         found = {key: workers.submit(compiled, *key, arch) for key in variants}
@@ -108,7 +109,7 @@ def measure(kind: str, side: int, batch: int, device: str, rounds: int) -> Row:
     out = cupy.empty(wanted.shape, cupy.float32 if kind == "irfft2" else cupy.complex64)
     given = x.copy()  # cuFFT's irfft2 destroys it
     runs: dict[Variant | str, Run] = {TODAY: small.transform(kind, side, side)}
-    for candidate in square.candidates(kind, side, batch):
+    for candidate in candidates(kind, side, batch):
         if square.runs_here(kind, side, candidate):
             runs[candidate] = square.transform(kind, side, candidate)
     row: Row = {"kind": kind, "side": side, "batch": batch, "wrong": {}}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from benchmarks.fft_candidates import candidates
 from benchmarks.fft_variants import CUFFT, TODAY, cells, choose
 from snellen.fft import square
-from snellen.fft.square import Variant, candidates
+from snellen.fft.square import Variant
 
 ONE, OTHER = Variant(8, 1), Variant(8, 4, overlap=True)
 

@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from benchmarks.fft_candidates import candidates, possible
 from snellen import fft
 from snellen.fft import small, square
-from snellen.fft.square import KINDS, SIDES, Variant, candidates, kernels, nearest, sizes
+from snellen.fft.square import KINDS, SIDES, Variant, kernels, nearest, sizes
 from snellen.gpu import device as devices
 from support import fibers
 from support.gpu import busy
@@ -112,7 +113,7 @@ SHAPES = {
 POSSIBLE = {
     f"{kind}-{side}-{shape}": (kind, side, one)
     for kind, side, (shape, one) in product(KINDS, (32, 64), SHAPES.items())
-    if square.possible(kind, side, one)
+    if possible(kind, side, one)
 }
 
 
@@ -226,7 +227,7 @@ def test_choices_are_read(tmp_path, monkeypatch):
     monkeypatch.undo()
     for (kind, side), measured in square.choices().items():
         for one in filter(None, measured.values()):
-            assert square.possible(kind, side, one)
+            assert possible(kind, side, one)
     square.choices.cache_clear()
 
 

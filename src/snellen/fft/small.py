@@ -52,7 +52,7 @@ def fft2(x: Any, out: Any = None) -> Any:
     InputError
         `x` has another type or size, or `out` does not suit.
     """
-    return _complex(x, out, inverse=False)
+    return _transformed("fft2", x, out)
 
 
 def ifft2(x: Any, out: Any = None) -> Any:
@@ -75,7 +75,7 @@ def ifft2(x: Any, out: Any = None) -> Any:
     InputError
         `x` has another type or size, or `out` does not suit.
     """
-    return _complex(x, out, inverse=True)
+    return _transformed("ifft2", x, out)
 
 
 def rfft2(x: Any, out: Any = None) -> Any:
@@ -98,15 +98,7 @@ def rfft2(x: Any, out: Any = None) -> Any:
     InputError
         `x` has another type or size, or `out` does not suit.
     """
-    height, width = _checked(x, "float32", 0)
-    import cupy
-
-    with x.device:
-        x = cupy.ascontiguousarray(x)
-        out = _target(out, (*x.shape[:-1], width // 2 + 1), "complex64", x.device)
-        if x.size:
-            _run("rfft2", height, width, x, out)
-    return out
+    return _transformed("rfft2", x, out)
 
 
 def irfft2(x: Any, out: Any = None) -> Any:
@@ -129,15 +121,7 @@ def irfft2(x: Any, out: Any = None) -> Any:
     InputError
         `x` has another type or size, or `out` does not suit.
     """
-    height, width = _checked(x, "complex64", 1)
-    import cupy
-
-    with x.device:
-        x = cupy.ascontiguousarray(x)
-        out = _target(out, (*x.shape[:-1], width), "float32", x.device)
-        if x.size:
-            _run("irfft2", height, width, x, out)
-    return out
+    return _transformed("irfft2", x, out)
 
 
 def kernel(name: str, height: int, width: int, inverse: bool, real: bool) -> Kernel:
@@ -171,15 +155,18 @@ def _threads(name: str, points: int) -> int:
     return 2 * THREADS if name == "tile_fft" and points >= LARGE else THREADS
 
 
-def _complex(x: Any, out: Any, inverse: bool) -> Any:
-    height, width = _checked(x, "complex64", 0)
+def _transformed(kind: str, x: Any, out: Any) -> Any:
+    """Return arrays as one of the functions above transforms them."""
+    forth, back = kind == "rfft2", kind == "irfft2"
+    height, width = _checked(x, "float32" if forth else "complex64", int(back))
     import cupy
 
     with x.device:
         x = cupy.ascontiguousarray(x)
-        out = _target(out, x.shape, "complex64", x.device)
+        across = width // 2 + 1 if forth else width
+        out = _target(out, (*x.shape[:-1], across), "float32" if back else "complex64", x.device)
         if x.size:
-            _run("ifft2" if inverse else "fft2", height, width, x, out)
+            _run(kind, height, width, x, out)
     return out
 
 
