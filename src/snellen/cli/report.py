@@ -1,4 +1,4 @@
-"""What a command reports: text and a progress bar on a terminal, or one JSON object a line.
+"""Reports of a command: text and a progress bar on a terminal, or one JSON object a line.
 
 Progress goes to stderr, results to stdout; JSON to stdout too, unless the output itself is there.
 """

@@ -1,4 +1,4 @@
-"""What is said of reports, and --report of other commands: about what they made, or scored."""
+"""Words about reports, and --report of other commands: about what they made, or scored."""
 
 from __future__ import annotations
 

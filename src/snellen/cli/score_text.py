@@ -1,4 +1,4 @@
-"""What `snellen score` says of its results, as lines of text and as JSON."""
+"""Results of `snellen score`, as lines of text and as JSON."""
 
 from __future__ import annotations
 

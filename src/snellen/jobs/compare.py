@@ -48,7 +48,7 @@ class CompareJob(Job):
     """
 
     reference: Path
-    """What the others are compared with: a video, an image, or a folder of images."""
+    """The video, image or folder of images that the others are compared with."""
     variants: tuple[Path, ...]
     """One to nine of the same kind. Those of another size are scaled to be scored."""
     target: Path
@@ -56,11 +56,11 @@ class CompareJob(Job):
     metrics: tuple[str, ...] = ("mad", "psnr")
     """Some of "mad", "psnr" and "ssim"; beside these, of films, "vmaf" where FFmpeg has it."""
     mad: MadSettings = field(default_factory=MadSettings)
-    """Which MAD."""
+    """The settings of MAD."""
     data_range: float | None = None
     """Sample value of white of float images; None: 1."""
     align: bool = False
-    """Whether the offset of each video is found from what it shows."""
+    """True: the offset of each video is found from what it shows."""
     every: int = 1
     """Every so many frames are scored."""
     clip: Clip = field(default_factory=Clip)
@@ -70,11 +70,11 @@ class CompareJob(Job):
     report_size: float = 30.0
     """Most million bytes of the file."""
     is_source: bool = False
-    """Whether the reference is what the others were made of, and no original: the page says it."""
+    """True: the others were made of the reference, which is no original, and the page says so."""
     command: str | None = None
     """The command line, which the report names."""
     reached: str | None = None
-    """What became of the target quality of a film; the report says it. None: it had none."""
+    """The outcome of a film's target quality, which the report tells. None: it had none."""
     overwrite: bool = False
     """Whether an existing report is replaced."""
     max_pixels: int | None = None
@@ -82,11 +82,11 @@ class CompareJob(Job):
     threads: int | None = None
     """CPU threads; None: one for each core of this process."""
     device: str = "auto"
-    """As of a ScoreJob."""
+    """The device or devices, as a ScoreJob has them."""
     decoder: str = "auto"
     """"auto", "cpu" or "nvdec"."""
     profile: bool = False
-    """Whether the result has a `profile`: the time of each stage."""
+    """True: the result has a `profile`, the time of each stage."""
 
     def __post_init__(self) -> None:
         for name in ("reference", "target"):
@@ -156,24 +156,24 @@ class CompareJob(Job):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CompareResult(Brief):
-    """What a CompareJob wrote."""
+    """The result of a CompareJob."""
 
     target: Path
     """The HTML file."""
     kind: str
-    """What the inputs are: "a video", "a folder" (of images) or "an image"."""
+    """The kind of the inputs: "a video", "a folder" (of images) or "an image"."""
     scores: tuple[ScoreResult, ...]
-    """Of each variant."""
+    """The scores of each variant."""
     pictures: int
     """Frames of which the report holds pictures."""
     kept: str
-    """How pictures are kept, in a sentence."""
+    """A sentence about how pictures are kept."""
     size: int
-    """Bytes of the file."""
+    """The file's size in bytes."""
     seconds: float
-    """Of work."""
+    """The duration of the work."""
     warnings: tuple[str, ...] = ()
-    """What differs between the inputs, or does not count."""
+    """Differences between the inputs, and what does not count."""
     error: SnellenError | None = None
     """IncompleteError where an input was damaged."""
     profile: Profile | None = None

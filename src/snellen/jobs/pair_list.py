@@ -14,7 +14,7 @@ from snellen.jobs.inputs import PIPE
 
 HEAD = ("reference", "distorted")
 LARGEST = 1 << 29
-"""Bytes of a list, and of a table that is taken up."""
+"""A list, and a table that is taken up, has at most so many bytes."""
 
 
 class Pairs(list[tuple[Path, Path]]):

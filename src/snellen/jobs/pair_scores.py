@@ -38,7 +38,7 @@ class PairScore(Brief):
     reference: Path
     distorted: Path
     frames: int = 0
-    """How many were scored; of images 1."""
+    """The number of frames that were scored; of images 1."""
     pooled: dict[str, Pooled] = field(default_factory=dict)
     """Statistics of each score, by its name: "mad", "hi", "lo", and other metrics."""
     stmad: float | None = None
@@ -46,7 +46,7 @@ class PairScore(Brief):
     warnings: tuple[str, ...] = ()
     """They say what differs between the files, or does not count."""
     error: SnellenError | None = None
-    """Why there are no scores, or what was wrong all the same."""
+    """The reason why there are no scores, or what was wrong all the same."""
 
     def facts(self, option: Callable[[str], str] = str) -> dict[str, Any]:
         """Return the files, the number of frames, the means of each score, and the error as text.
@@ -69,7 +69,7 @@ class PairTicket(Ticket):
     """One pair to score."""
 
     device: str | None = None
-    """In place of the job's; None: the worker's."""
+    """The device in place of the job's; None: the worker's."""
 
     def run(self, worker: Worker) -> Done:
         """Score the pair. What is wrong with its files is part of the result."""

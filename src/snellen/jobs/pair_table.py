@@ -34,7 +34,7 @@ SUFFIX = ".unfinished"
 VERSION = 4
 """The version of the file in which a table grows."""
 _LARGEST_LINE = 1 << 20
-"""Bytes of the first line of the file in which a table grows."""
+"""The first line of the file in which a table grows has at most so many bytes."""
 _KEPT = 40
 """Characters of a file's name in that of a folder of maps."""
 _FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",

@@ -37,9 +37,9 @@ class Plane:
     samples: npt.NDArray[Any]
     """(H, W): uint8, uint16, or float64 of 16-bit colours, 0 … 65535, and of floats, 0 … WHITE."""
     bits: int
-    """Of a sample; 0: floats."""
+    """Bits of a sample; 0: floats."""
     damage: tuple[str, ...] = ()
-    """What is wrong with the file."""
+    """Damages of the file, one sentence each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,10 @@ class ScoreJob(Job):
     reference: Path
     """The original: a video ("-": y4m on standard input), an image, or a folder of images."""
     distorted: Path
-    """What is scored: of the same kind. Images of two folders meet by name without the suffix."""
+    """The copy that is scored, of the same kind. Images of two folders meet by name without the
+    suffix."""
     mad: MadSettings = field(default_factory=MadSettings)
-    """Which MAD."""
+    """The settings of MAD."""
     metrics: tuple[str, ...] = ("mad",)
     """Some of "mad", "psnr" and "ssim", and of films "vmaf", where FFmpeg has it."""
     data_range: float | None = None
@@ -74,7 +75,7 @@ class ScoreJob(Job):
     offset: int = 0
     """Frames by which the distorted video lags behind; negative: by which it is ahead."""
     align: bool = False
-    """Whether the offset is found from what both videos show, up to 300 frames either way."""
+    """True: the offset is found from what both videos show, up to 300 frames either way."""
     every: int = 1
     """The first frame that has a partner is scored, then every so many."""
     clip: Clip = field(default_factory=Clip)
@@ -106,7 +107,7 @@ class ScoreJob(Job):
     decoder: str = "auto"
     """"auto", "cpu" or "nvdec"."""
     profile: bool = False
-    """Whether the result has a `profile`: the time of each stage."""
+    """True: the result has a `profile`, the time of each stage."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reference", path(self.reference, "reference"))
@@ -237,22 +238,22 @@ class ScoreJob(Job):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreResult(Brief):
-    """What a ScoreJob found."""
+    """The result of a ScoreJob."""
 
     reference: Path
     """The job's original."""
     distorted: Path
-    """What was scored."""
+    """The copy that was scored."""
     kind: str
-    """What both are: "a video", "a folder" (of images) or "an image"."""
+    """The kind of both: "a video", "a folder" (of images) or "an image"."""
     table: ScoreTable
     """The score of every frame or image; `table.pooled()` has the statistics."""
     method: Method
-    """Which MAD scored, and on which device."""
+    """The settings of MAD, and the device that scored."""
     seconds: float
-    """Of work."""
+    """The duration of the work."""
     summary: Summary | None = None
-    """Of videos: frames, sizes, what differs, what was damaged; None: images."""
+    """Frames and sizes of videos, what differs, what was damaged; None: images."""
     temporal: TemporalScore | None = None
     """ST-MAD, where the job asks for it and `error` does not say why there is none."""
     maps: Path | None = None
@@ -262,7 +263,7 @@ class ScoreResult(Brief):
     aligned: bool | None = None
     """Whether `align` could tell the offset; None: it was not asked for."""
     warnings: tuple[str, ...] = ()
-    """What differs between the inputs, or does not count."""
+    """Differences between the inputs, and what does not count."""
     error: SnellenError | None = None
     """IncompleteError where an input was damaged; OutputError where table or maps could not be
     written; InputError where the videos are too short for ST-MAD."""

@@ -110,7 +110,7 @@ class _Joined:
     """The methods that scored the parts so far, and the last one's summary."""
 
     methods: Counter[Method] = field(default_factory=Counter)
-    """With how many pairs each has scored."""
+    """Each method, and how many pairs it has scored."""
     summary: Summary | None = None
     drift: Drift | None = None
     """It is that of all parts so far."""

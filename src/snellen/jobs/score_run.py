@@ -69,7 +69,7 @@ class ScoreRun:
 
     @cached_property
     def step(self) -> ScoreStep:
-        """What scores here, made when it is first used: other processes may score instead.
+        """The step that scores here, made when it is first used: other processes may score instead.
 
         Raises
         ------

@@ -25,7 +25,7 @@ from snellen.metrics.registry import MAD, METRICS, check_size
 Array = npt.NDArray[Any]
 
 LARGE = 2 << 30
-"""Bytes of two clips from which on a warning says how much memory they take."""
+"""From so many bytes of two clips on a warning says how much memory they take."""
 
 
 def little(width: int, height: int) -> str | None:
@@ -41,7 +41,7 @@ def little(width: int, height: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """Which MAD scored, and where."""
+    """The MAD that scored, and its device."""
 
     variant: str
     hi_scale: float
@@ -142,7 +142,7 @@ class ScoreStep:
 
     @property
     def slots(self) -> int:
-        """How many pairs `submit` keeps in flight."""
+        """The number of pairs that `submit` keeps in flight."""
         return self._scorer.slots
 
     def run(self, reference: Array, distorted: Array) -> Score:
@@ -208,12 +208,12 @@ class ScoreStep:
 
     @property
     def device_name(self) -> str:
-        """What the device calls itself."""
+        """The device's own name."""
         return self._scorer.device_name
 
     @property
     def method(self) -> Method:
-        """Which MAD scored, and where."""
+        """The MAD that scored, and its device."""
         which = self._scorer.definition
         return Method(
             which.variant, which.hi_scale, which.eight_bit_lut, self._scorer.device_name,

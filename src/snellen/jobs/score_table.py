@@ -25,7 +25,7 @@ class ScoreRow(Brief):
     """
 
     scores: Mapping[str, float] = field(hash=False, metadata=FLAT)
-    """By name, in the order of the metrics."""
+    """The scores by name, in the order of the metrics."""
     frame: int | None = None
     """Number of the frame or of the pair of images, from 0; None: there are just two images."""
     time: float | None = None

@@ -22,7 +22,7 @@ class Found:
     folder: Path | None = None
     """The folder that was named and that it is in; None: it was named itself."""
     target: Path = PIPE
-    """What it becomes."""
+    """Its output."""
 
 
 def expanded(inputs: Sequence[Path]) -> list[Path]:

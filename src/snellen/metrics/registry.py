@@ -22,16 +22,16 @@ OfPlanes = Callable[["npt.NDArray[Any]", "npt.NDArray[Any]", float], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How the quality of an encoder is searched for by a metric."""
+    """The search for an encoder's quality by a metric."""
 
     most: float
     """Greatest target: where higher is better, the score of a perfect film."""
     pools: tuple[str, ...]
-    """How scores of frames become one; the first is the default."""
+    """Statistics by which scores of frames become one; the first is the default."""
     tolerance: float
-    """By how much better than the target a probe may be that ends the search, at least."""
+    """A probe ends the search that is better than the target by no more than this, …"""
     share: float = 0.0
-    """Likewise as a share of the target."""
+    """… or by no more than this share of the target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Metric:
     """"lower" or "higher"."""
     unit: str = ""
     scale: str = ""
-    """What its values mean, in a few words."""
+    """The meaning of its values, in a few words."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """Scores that it is made of and that stand beside it, and what their values mean."""
     identical: float | None = None
@@ -54,15 +54,15 @@ class Metric:
     smallest: int = 1
     """Least pixels of a side of pictures."""
     why: str = ""
-    """Why there must be so many, as a clause."""
+    """The reason, as a clause."""
     films_only: bool = False
-    """Whether a frame's score depends on the frames around it."""
+    """True: a frame's score depends on the frames around it."""
     decibels: bool = False
-    """Whether scores are decibels of an error: of many there is that of the mean error, too."""
+    """True: scores are decibels of an error; of many there is that of the mean error, too."""
     options: tuple[str, ...] = ()
     """Parameters that have a meaning with this metric only."""
     goal: Goal | None = None
-    """How `target_` and its name are searched for; None: it cannot be a target."""
+    """The search for `target_` and its name, a field of Encoding; None: it cannot be a target."""
     home: str | None = None
     """Module of the implementation. It has an OfPlanes by the metric's name; of metrics of films
     `Stream`, `Measure`, `is_there` and `refused`, as `snellen.video.vmaf`. None: MAD's Scorer."""

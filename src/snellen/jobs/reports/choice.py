@@ -1,4 +1,4 @@
-"""Which frames of a comparison a report shows: the worst ones, and some all over."""
+"""The choice of frames that a report shows: the worst ones, and some all over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report says of the files that it compares, and of how it was made."""
+"""Facts about the files that a report compares, and about how it was made."""
 
 from __future__ import annotations
 

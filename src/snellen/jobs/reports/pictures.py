@@ -38,7 +38,7 @@ _TOP = 257  # 65535 / 255
 
 
 class Errors:
-    """Where variants differ from the reference, in pairs of luma planes.
+    """Finds where variants differ from the reference, in pairs of luma planes.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Found:
     """Errors of a pair."""
 
     amount: npt.NDArray[np.float64]
-    """How bad each pixel is."""
+    """The error of each pixel."""
     shades: Mapping[str, npt.NDArray[np.uint8]]
     """Palette indices of its maps; empty: MAD was not asked for."""
 

@@ -45,12 +45,12 @@ _SOURCE = (
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a report says otherwise of files that are excerpts of films, one after another."""
+    """The words of a report about excerpts of films, one after another, in place of files."""
 
     labels: tuple[str, ...]
-    """Of the reference, then of each variant."""
+    """The name of the reference, then of each variant."""
     begin: Fraction
-    """Where the first frame is, in seconds of the film: frames are called by their times."""
+    """The time of the first frame in the film, in seconds: frames are called by their times."""
     facts: tuple[Facts, ...]
     """About each file."""
 

@@ -13,7 +13,7 @@ from snellen.files import temporary
 from snellen.report.contents import Bytes, Moment
 
 IN_MEMORY = 1 << 29
-"""Bytes of pictures that are kept in memory; those beyond are in files."""
+"""So many bytes of pictures are kept in memory; those beyond are in files."""
 
 
 class Shelf:

@@ -59,7 +59,7 @@ def moved(job: UpscaleJob | DeblurJob, parameter: str) -> Enhancement:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How the source of a job is read, so that its frames meet those of the result by number."""
+    """Reads the source of a job so that its frames meet those of the result by number."""
 
     job: UpscaleJob | DeblurJob
 

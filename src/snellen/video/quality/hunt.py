@@ -38,7 +38,7 @@ from snellen.video.sink.goals import aimed, qualities, unlimited
 from snellen.video.step import RateStep, Step
 
 _STORE = 8 << 30
-"""Bytes that excerpts take on the disk at most."""
+"""Excerpts take at most so many bytes on the disk."""
 _PART = 4
 """They take one of so many bytes that are free."""
 _FAR = 4

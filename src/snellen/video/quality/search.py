@@ -9,12 +9,12 @@ from math import exp, floor, log
 MOST, MORE = 6, 3
 """Probes at most, and further ones at a cliff."""
 _JUMP = 5.0
-"""By how much of crf the second probe is away from the first one; others at most three times."""
+"""The second probe is so much of crf away from the first one; others at most three times."""
 
 _SMALLEST = 1e-3
 """A target below counts as this one."""
 _STEEP = 4
-"""By more than this factor between two neighbours, and a line between them says nothing."""
+"""A line between two neighbours says nothing if they differ by more than this factor."""
 _LEAST = 1 / 16
 """Errors that are a smaller part of the target count as this one: VMAF ends at 100."""
 
@@ -28,7 +28,7 @@ class Scale:
     step: float
     """Between two qualities."""
     start: float
-    """Where a search begins."""
+    """The quality with which a search begins."""
 
     def at(self, quality: float) -> float:
         """Return the nearest quality that the encoder has and that is not worse."""
@@ -42,7 +42,7 @@ class Found:
 
     quality: float
     error: float
-    """That is expected of it: of a probe, or between two."""
+    """The error that is expected of it: that of a probe, or between two."""
     reached: bool
     """True: the target is reached at all."""
 

@@ -33,7 +33,7 @@ class FilmClock:
     """The clock of a finished film, in seconds."""
 
     start: Fraction
-    """Where its contents begin."""
+    """The time at which its contents begin."""
     zero: Fraction
     """Time 0 of the frames that its encoder got."""
 

@@ -73,7 +73,7 @@ class Choice(Brief):
     frames: int
     """Frames of them that were scored, each time."""
     probes: tuple[Probe, ...]
-    """In their order."""
+    """The probes in their order."""
     identical: float | None = None
     """VMAF of the excerpts against themselves, which no quality exceeds: asked for where the target
     is not reached; None: it was not."""
@@ -87,7 +87,7 @@ class Reached(Brief):
     """Its name in the registry."""
     target: float
     pool: str
-    """How the scores of frames become one."""
+    """The statistic by which the scores of frames become one."""
     choice: Choice
     score: float | None
     """The score of the finished film, from `frames` of it; None: it could not be scored."""
