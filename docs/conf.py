@@ -1,11 +1,15 @@
 """How the documentation site is built: `make docs`, offline, where every warning is an error."""
 
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
+from snellen import schema
 from snellen._version import __version__
+from snellen.jobs.arguments import described
 
 project = "Snellen"
 author = "the Snellen authors"
@@ -35,3 +39,16 @@ numpydoc_class_members_toctree = False
 html_theme = "furo"
 html_title = f"Snellen {version}"
 html_copy_source = False
+
+
+def setup(app: Any) -> None:
+    """Let the reference describe the options of jobs, as their fields say them."""
+    app.connect("autodoc-process-docstring", _describe, priority=400)  # before numpydoc
+
+
+def _describe(app: Any, what: str, name: str, thing: Any, how: Any, lines: list[str]) -> None:
+    if what == "class" and is_dataclass(thing):
+        own = [one for one in schema.parameters(thing).values() if len(one.path) == 1]
+        text = "\n".join(map(described, own))
+        if own:
+            lines += ["", "Parameters", "----------", *text.splitlines(), ""]

@@ -114,24 +114,28 @@ def test_the_signatures_for_arrays():
 
 
 def test_the_signatures_for_files():
-    video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
-             "preset", "crf", "target_mad", "target_vmaf", "target_pool",
-             "max_bitrate", "encoder_options", "pix_fmt", "colour", "audio",
-             "map", "fps"]  # fmt: skip
-    last = ["quality", "strict", "overwrite", "max_pixels", "threads", "profile"]
-    kept = [*last, "segments", "keep_segments", "discard_segments", "workers", "cluster",
-            "report", "report_size", "events"]  # fmt: skip
-    more = kept
-    wanted = ["source", "target", "scale", "model", "device", "method", "source_kind",
-              "size", "height", "fit", "chroma", *video, "crop", "vf",
-              "deblock", "denoise", "sharpen", "deband", "post_vf",
-              "deblur", "deblur_psf_out", "lut", "lut_matrix",
-              "grain", "grain_seed", *more]  # fmt: skip
-    assert parameters(snellen.upscale_file) == wanted
-    mia = ["psf", "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "psf_start",
-           "edges", "recentre", "tolerance", "tile", "data_range"]  # fmt: skip
-    where = ["region", "positions", "paste_back", "window", "warm", "psf_out", "device", "dtype"]
-    assert parameters(snellen.deblur_file) == ["source", "target", *mia, *where, *video, *kept]
+    video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map", "codec",
+             "preset", "crf", "encoder_options", "pix_fmt", "colour", "target_mad", "target_vmaf",
+             "target_pool", "max_bitrate", "decoder", "audio", "fps"]  # fmt: skip
+    last = ["threads", "max_pixels", "profile", "segments", "keep_segments", "discard_segments",
+            "workers", "cluster"]  # fmt: skip
+    report = ["report", "report_size"]
+    shared = [*video, "quality", "strict", "overwrite"]
+    first = ["source", "target", "scale", "model", "device"]
+    own = ["size", "height", "fit", "method", "source_kind", "chroma", "crop", "vf", "deblock",
+           "denoise", "deblur", "deblur_psf_out", "sharpen", "deband", "lut", "lut_matrix",
+           "post_vf", "grain", "grain_seed"]  # fmt: skip
+    found = parameters(snellen.upscale_file)
+    assert found == [*first, *own, *shared, *last, *report, "events"]
+    several = ["recursive", "skip_existing", "events"]
+    assert set(parameters(snellen.upscale_files)) == {*found, "sources", *several} - {"source"}
+    first = ["source", "target", "psf", "psf_size", "iterations", "noise"]
+    own = ["psf_start", "tolerance", "read_noise", "tv", "prior", "edges", "recentre", "tile",
+           "data_range", "dtype", "region", "paste_back", "window", "warm"]  # fmt: skip
+    found = parameters(snellen.deblur_file)
+    end = ["positions", "psf_out", *report, "events"]
+    assert found == [*first, *own, *shared, "device", *last, *end]
+    assert set(parameters(snellen.deblur_files)) == {*found, "sources", *several} - {"source"}
     wanted = [
         "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "data_range",
         "resize",

@@ -41,7 +41,7 @@ def targets(folder: Path) -> list[Target]:
     pair = jobs.ScoreJob(reference=one, distorted=two, device="cpu", metrics=("psnr",))
     return [
         Target("Enhancement", jobs.Enhancement, lambda r: {}, enhancement, ("deblur",),
-             lambda made: [made.named(), plain_values(made)]),  # type: ignore[arg-type,return-value]
+             lambda made: [named(made), plain_values(made)]),  # type: ignore[arg-type,return-value]
         Target("upscale_file film", snellen.upscale_file,
              lambda r: {"source": film, "target": out(r), **_QUICK},
              (*enhancement, *aim[:-1], "report", "report_size", "segments", "keep_segments",

@@ -17,6 +17,7 @@ import numpy as np
 
 import snellen
 from snellen import jobs
+from snellen.schema import named
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,7 @@ def targets(folder: Path) -> list[Target]:
                round_trip),
         Target("VideoOptions", jobs.VideoOptions, settings(),
                ("clip", "encoding", "decoder", "audio", "fps"), (),
-               lambda options: [options.named(), plain_values(options)]),  # type: ignore[arg-type,return-value]
+               lambda options: [named(options), plain_values(options)]),  # type: ignore[arg-type,return-value]
         Target("Clip", jobs.Clip, settings(),
                ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map",
                 "fps"), (), plain_values),

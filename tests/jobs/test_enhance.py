@@ -12,6 +12,7 @@ import pytest
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import Clip, Enhancement, Job, UpscaleJob, VideoOptions, run
 from snellen.jobs.dry import dry_run
+from snellen.schema import named
 from support import lut
 from support.heard import Heard
 from support.video.clips import luma, make, picture, read
@@ -39,7 +40,7 @@ def enhanced(film, tmp_path, **options):
 def test_nothing_is_the_default():
     assert not Enhancement()
     assert Enhancement(crop="8:8:0:0")
-    assert Enhancement(crop="8:8:0:0").named() == ("crop",)
+    assert named(Enhancement(crop="8:8:0:0")) == ("crop",)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.jobs import Enhancement
-from snellen.jobs.enhance import steps_after, steps_before
+from snellen.jobs.enhance import add_steps
 from snellen.jobs.enhance_line import Line
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
@@ -35,8 +35,8 @@ def info(request, tmp_path_factory):
 def filtered(info, pictures, **options):
     """Send luma, in code values of 8 bits, through the steps; return the luma that comes out."""
     line = Line(info, print)
-    steps_before(Enhancement(**options), line)
-    steps_after(Enhancement(**options), line)
+    add_steps(Enhancement(**options), line)
+    add_steps(Enhancement(**options), line, after=True)
     form = info.picture.format
     chain, scale = Chain(*line.steps), 1 << (form.bits - 8)
     assert chain.prepare(form) == form

@@ -15,6 +15,7 @@ from snellen.jobs.options import VideoOptions, device_list, paths, rate, seconds
 from snellen.jobs.planning import plan
 from snellen.jobs.positions import Region
 from snellen.jobs.search import expanded
+from snellen.schema import named
 from snellen.video.clip import Clip
 
 
@@ -109,8 +110,8 @@ def test_no_rate():
 
 
 def test_which_options_of_videos_are_named():
-    assert VideoOptions().named() == ()
-    assert VideoOptions(Clip(frames=3, deinterlace=True), decoder="nvdec").named() == (
+    assert named(VideoOptions()) == ()
+    assert named(VideoOptions(Clip(frames=3, deinterlace=True), decoder="nvdec")) == (
         "frames", "deinterlace", "decoder",
     )  # fmt: skip
 

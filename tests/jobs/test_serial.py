@@ -32,6 +32,7 @@ from snellen.jobs import (
     VideoOptions,
     run,
 )
+from snellen.schema import named
 
 PSF = np.array([[0.1, 1 / 3, 0.0], [1, 9, 4], [1, 4e-9, 2]])
 
@@ -134,7 +135,7 @@ def test_texts_and_numbers_that_cannot_be_compared():
     """Of classes derived from Python's: what they hold counts."""
     job = UpscaleJob(source="a", target="b", scale=Whole(3), chroma=Text("cpu"))
     assert job == UpscaleJob(source="a", target="b", scale=3, chroma="cpu")
-    assert VideoOptions(Clip(Whole(1)), decoder=Text("cpu")).named() == ("start", "decoder")
+    assert named(VideoOptions(Clip(Whole(1)), decoder=Text("cpu"))) == ("start", "decoder")
     assert Settings(Whole(2), energy=Whole(1)) == Settings(2, energy=1)
     assert snellen.Format(8, 8, Whole(10)) == snellen.Format(8, 8, 10)
     upscaler = snellen.Upscaler(Whole(2), device="cpu", chroma=Text("cpu"))

@@ -11,6 +11,7 @@ from snellen.frames.frame import Format
 from snellen.jobs import UpscaleJob, VideoOptions
 from snellen.jobs.events import Silent
 from snellen.jobs.target import MadMeasure, aim_of
+from snellen.schema import named
 from snellen.video import vmaf
 from snellen.video.sink.encoding import Encoding
 from support.heard import Heard
@@ -27,7 +28,7 @@ def test_a_job_with_a_target_is_exact_as_json(tmp_path):
     again = UpscaleJob.from_json(job.to_json())
     assert again == job
     assert again.video.encoding.max_bitrate == 20_000_000
-    assert set(job.video.named()) == {"target_vmaf", "target_pool", "max_bitrate"}
+    assert set(named(job.video)) == {"target_vmaf", "target_pool", "max_bitrate"}
 
 
 def test_the_measure_is_mad():

@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import facts, report_of, run_files, sentence
-from snellen.cli.groups import FILES, METHOD, Command, group
-from snellen.cli.options import SEGMENTS, output_option, video, video_command
+from snellen.cli.groups import Command, group
+from snellen.cli.options import file_command, values
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
-from snellen.cli.types import NAMED, NUMBER, WRITTEN, Output, Whole
+from snellen.cli.types import NAMED, Output
+from snellen.jobs.deblur import DeblurJob, psf_targets
+from snellen.jobs.positions import Region
+from snellen.schema import BLUR, REGION, nested
 
 if TYPE_CHECKING:
-    from snellen.jobs.deblur import DeblurJob, DeblurResult
+    from snellen.jobs.deblur import DeblurResult
     from snellen.jobs.planning import Plan
-
-SETTINGS = (
-    "psf", "psf_size", "psf_start", "iterations", "tolerance", "noise", "read_noise", "tv",
-    "prior", "edges", "tile", "data_range", "dtype",
-)  # fmt: skip
-"""Options that are settings of MIA."""
 
 
 @click.command(
@@ -38,112 +35,21 @@ SETTINGS = (
     ],
 )  # fmt: skip
 @click.argument("inputs", metavar="INPUT...", nargs=-1, type=NAMED)
+@file_command(DeblurJob, "photo-sharp.png")
 @group(
-    FILES,
-    output_option("photo-sharp.png"),
-    click.option(
-        "--psf-out",
-        type=WRITTEN,
-        help="Write the blur: .npy holds all that were found, .png (white: its greatest value) the "
-        "last one; of several inputs name a folder.",
-    ),
-    *SEGMENTS,
-)
-@group(
-    "The blur",
-    click.option(
-        "--prior",
-        type=click.Choice(["auto", "frames", "l0", "none"]),
-        default="auto",
-        show_default=True,
-        help="l0: find the blur from sharp edges. auto: that for images, which stay as they are if "
-        "no plausible blur is found; none with --psf, --psf-start, --burst and videos. frames: "
-        "auto, for each frame of a video, too. none: find the blur along with the picture.",
-    ),
-    click.option("--psf", type=NAMED, help="The blur, where it is known: .npy, or a grey image."),
-    click.option(
-        "--psf-size",
-        type=Whole(1),
-        help="Side of the blur that is estimated, pixels; even ones count one more [default: 31].",
-    ),
-    click.option(
-        "--psf-start",
-        metavar="SIGMA|FILE",
-        help="Where the search starts: a Gaussian's σ in pixels, or a file as --psf [default: 2].",
-    ),
-    click.option("--tile", type=Whole(1), help="Side of tiles, each with a blur of its own."),
+    BLUR,
     click.option("--burst", is_flag=True, help="All INPUT are images of one object: one result."),
-    click.option(
-        "--window",
-        type=Whole(1),
-        default=1,
-        help="Restore each frame of a video from so many: itself and those before it.",
-    ),
-    click.option(
-        "--warm", is_flag=True, help="Start each frame of a video with the last one's blur."
-    ),
 )
 @group(
-    METHOD,
-    click.option(
-        "--iterations",
-        type=Whole(1),
-        help="At most so many [default: 200].",
-    ),
-    click.option(
-        "--tolerance",
-        type=click.FloatRange(0),
-        default=0.0,
-        help="Stop when ten iterations change the picture by less, as 0.001 [default: never].",
-    ),
-    click.option(
-        "--noise",
-        type=click.Choice(["poisson", "gaussian"]),
-        default="poisson",
-        show_default=True,
-        help="Of light that is counted, or equal everywhere.",
-    ),
-    click.option(
-        "--read-noise",
-        type=click.FloatRange(0),
-        default=0.0,
-        help="Standard deviation of Gaussian noise added to Poisson's, white being 1 [default: 0].",
-    ),
-    click.option(
-        "--tv",
-        type=click.FloatRange(0),
-        help="Weight of total variation, against noise, as 0.004 [default: 0; by the noise with "
-        "--prior].",
-    ),
-    click.option(
-        "--edges",
-        type=click.Choice(["extend", "taper", "circular"]),
-        default="extend",
-        show_default=True,
-        help="What is beyond the picture: estimated, blended, or its other side.",
-    ),
-    click.option(
-        "--data-range",
-        type=NUMBER,
-        help="The value of white of float images [default: 1, or the brightest beyond 2]; that of "
-        "others goes by their bits.",
-    ),
-    click.option(
-        "--dtype", type=click.Choice(["float32", "float64"]), help="Precision [default: float32]."
-    ),
-)
-@group(
-    "A region",
-    click.option("--roi", metavar="X,Y,W,H", help="Restore this region only, and write it alone."),
+    REGION,
     click.option(
         "--roi-file",
+        "positions",
         type=NAMED,
         help="Positions X,Y of a video's region, a line for each frame; of --roi W,H count.",
     ),
-    click.option("--paste-back", is_flag=True, help="Write whole frames, the region put back."),
 )
 @plan_options
-@video_command
 @report_options("the result beside its source")
 @preview_options
 def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> None:
@@ -176,23 +82,13 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
 
 def _jobs(sources: list[Any], targets: list[Path], options: dict[str, Any]) -> list[DeblurJob]:
     """Return a job for each output, checked as far as files of pictures are not needed for it."""
-    if options["prior"] == "none":
-        options["prior"] = None
     from snellen.jobs import folders
-    from snellen.jobs.deblur import DeblurJob, psf_targets
-    from snellen.jobs.options import MiaSettings
-    from snellen.jobs.positions import Region
 
-    psfs = psf_targets(targets, options.pop("psf_out"))
-    how = {
-        "mia": MiaSettings(**{name: options.pop(name) for name in SETTINGS}),
-        "region": Region.of(options.pop("roi"), options.pop("roi_file")),
-        "video": video(options),
-        "segments": not options.pop("no_segments"),
-        **options,
-    }
+    fields = nested(DeblurJob, values(DeblurJob, options))
+    psfs = psf_targets(targets, fields.pop("psf_out"))
+    fields["region"] = Region.of(fields["region"], options.pop("positions"))
     jobs = [
-        DeblurJob(source=source, target=target, psf_out=psf, **how)
+        DeblurJob(source=source, target=target, psf_out=psf, **fields)
         for source, target, psf in zip(sources, targets, psfs, strict=True)
     ]
     with folders.made(psf for psf in psfs if psf is not None):

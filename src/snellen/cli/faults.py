@@ -11,7 +11,6 @@ import warnings
 from typing import Any
 
 from snellen.cli import interrupts, terminal
-from snellen.cli.options import option
 from snellen.errors import InternalError, SnellenError, shortened, unexpected
 
 
@@ -46,6 +45,8 @@ def found() -> int:
 def report(error: Exception) -> int:
     """Print an error in one line; return the exit code."""
     ours = unexpected(error)
+    from snellen.cli.options import option
+
     terminal.err(f"error: {ours.worded(option)}")
     trace(ours)
     return ours.exit_code
@@ -85,6 +86,8 @@ def _dropped(arguments: Any) -> None:
         if isinstance(error, OSError | MemoryError) and not _State.debug:
             return  # a stream that was closed under its owner: nothing is lost
         ours = InternalError.of(error)
+        from snellen.cli.options import option
+
         terminal.err(f"warning: {ours.worded(option)}")
         trace(ours)
 

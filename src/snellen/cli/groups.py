@@ -12,18 +12,14 @@ import click
 from snellen.cli import recipes
 from snellen.cli.types import Written
 from snellen.errors import InputError
-
-FILES = "Inputs and outputs"
-METHOD = "Method"
-ENHANCEMENT = "Enhancement of videos"
-VIDEO = "Reading video"
-ENCODING = "Writing video"
-IMAGES = "Images"
-MACHINE = "Machine"
-MACHINES = "Several machines"
-REPORT = "Reports"
-DEFAULTS = "Defaults and recipes"
-OTHER = "Other"
+from snellen.schema import DEFAULTS as DEFAULTS
+from snellen.schema import ENCODING, ENHANCEMENT, IMAGES, OTHER
+from snellen.schema import FILES as FILES
+from snellen.schema import MACHINE as MACHINE
+from snellen.schema import MACHINES as MACHINES
+from snellen.schema import METHOD as METHOD
+from snellen.schema import REPORT as REPORT
+from snellen.schema import VIDEO as VIDEO
 
 _ORDER = (
     FILES, METHOD, ENHANCEMENT, VIDEO, ENCODING, IMAGES, MACHINE, MACHINES, REPORT, DEFAULTS, OTHER

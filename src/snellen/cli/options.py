@@ -1,42 +1,29 @@
-"""What commands share: types of arguments, options of videos, and parameters' names as options."""
+"""Options of commands, made from the fields of jobs, and parameters' names as options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import click
 
-from snellen.cli.groups import (
-    ENCODING,
-    FILES,
-    IMAGES,
-    MACHINE,
-    REPORT,
-    VIDEO,
-    group,
-    optional_choice,
-)
-from snellen.cli.types import NUMBER, OUTPUT, WRITTEN, Whole
+from snellen.cli.groups import FILES, REPORT, Decorator, group, optional_choice
+from snellen.cli.types import NAMED, NUMBER, OUTPUT, WRITTEN, Whole
 from snellen.errors import InputError, worded
-from snellen.video.sink.registry import DEFAULT, defaults, encoder_of
-
-if TYPE_CHECKING:
-    from snellen.jobs.options import VideoOptions
-
+from snellen.jobs.options import FileOptions
+from snellen.schema import Parameter, parameters
 
 _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
-    "region": "--roi", "positions": "--roi-file", "table": "--csv", "maps": "--map-out",
-    "encoder_options": "--encoder-option", "notes": "--about", "source_kind": "--source",
+    "positions": "--roi-file", "table": "--csv", "maps": "--map-out", "notes": "--about",
     "variants": "FILES",
-    "segments": "--no-segments",
 }  # fmt: skip
-"""Options whose name is not that of the parameter."""
+"""Options whose name is not that of the parameter, and which are no field."""
 _PYTHON = frozenset(
     {"batch", "bits", "blind", "callback", "channel_axis", "deblurrer", "events", "format", "frame",
      "history", "job", "jobs", "multiframe", "on_device", "packed", "policy", "position", "prepare",
-     "queue", "radius", "recentre", "shape", "siting", "strength", "subsampling", "white"}
+     "queue", "radius", "shape", "siting", "strength", "subsampling", "white"}
 )  # fmt: skip
 """Parameters that commands do not have."""
 
@@ -45,7 +32,25 @@ def option(parameter: str) -> str:
     """Return the option of a parameter, "--psf-size" for "psf_size"; itself where there is none."""
     if parameter in _PYTHON:
         return parameter
-    return _OPTIONS.get(parameter, "--" + parameter.replace("_", "-"))
+    return _of_fields().get(parameter) or _OPTIONS.get(parameter) or _flag(parameter)
+
+
+@cache
+def _of_fields() -> dict[str, str]:
+    """Return what the fields of jobs say of their options, by parameter."""
+    from snellen.jobs.deblur import DeblurJob
+    from snellen.jobs.upscale import UpscaleJob
+
+    fields = parameters(UpscaleJob) | parameters(DeblurJob)
+    return {name: _name(one) if one.about.command else name for name, one in fields.items()}
+
+
+def _flag(parameter: str) -> str:
+    return "--" + parameter.replace("_", "-")
+
+
+def _name(one: Parameter) -> str:
+    return "--" + "no-" * (one.default is True) + (one.about.flag or _flag(one.name))[2:]
 
 
 def in_options(warnings: Iterable[str]) -> list[str]:
@@ -53,96 +58,109 @@ def in_options(warnings: Iterable[str]) -> list[str]:
     return [worded(one, option) for one in warnings]
 
 
-DECODER = click.option(
-    "--decoder",
-    type=click.Choice(["auto", "cpu", "nvdec"]),
-    default="auto",
-    show_default=True,
-    help="What decodes video; auto is the CPU. nvdec, experimental (never yet run on hardware), "
-    "falls back to the CPU.",
-)
-DEVICE = click.option(
-    "--device",
-    default="auto",
-    show_default=True,
-    metavar="auto|cpu|cuda:N|cuda:all|…",
-    help="auto: the first GPU that works, else the CPU; cuda:all: every GPU; cuda:0,cuda:1 or "
-    "cuda:0,1: these.",
-)
-MAX_PIXELS = click.option(
-    "--max-pixels",
-    type=Whole(1),
-    metavar="N",
-    help="Refuse pictures and videos of more pixels [default: by the memory of this machine].",
-)
-PROFILE = click.option("--profile", is_flag=True, help="Time each stage; the table goes to stderr.")
-OVERWRITE = click.option("-y", "--overwrite", is_flag=True, help="Replace existing outputs.")
-START = click.option("--start", metavar="TIME", help="Begin here, in seconds or [HH:]MM:SS.")
-DURATION = click.option("--duration", metavar="TIME", help="Stop after so long.")
-FRAMES = click.option("--frames", type=Whole(1), metavar="N", help="Stop after so many frames.")
-MAP = click.option(
-    "--map",
-    multiple=True,
-    metavar="0:a:1",
-    help="Streams to keep, as for FFmpeg: 0:a:1, 0:s?, 0:a:m:language:eng, -0:d; the first video "
-    "among them is worked on; may be repeated [default: all].",
-)
-FPS = click.option(
-    "--fps",
-    metavar="RATE",
-    help="Make one film of the pictures of INPUT, a folder or a pattern as frames/%05d.png: so "
-    "many a second, as 25 or 24000/1001. Or the rate of a film that states none "
-    "(y4m of F0:0, SER).",
-)
-FIELDS = (
-    optional_choice(
-        "--deinterlace",
-        ("frame", "field"),
-        "Make interlaced video progressive (bwdif): frame by frame; field: at twice the rate.",
-    ),
-    click.option(
-        "--interlaced",
-        type=click.Choice(["auto", "ignore", "top", "bottom"]),
-        default="auto",
-        show_default=True,
-        help="Which frames are interlaced; auto: those marked, if their content agrees, and with "
-        "--deinterlace by content alone; ignore: none; top, bottom: all, this field first.",
-    ),
-    click.option("--ivtc", is_flag=True, help="Take film out of telecined video, 24 of 30 frames."),
-)
+def of(kind: type, *names: str) -> list[Decorator]:
+    """Return the options of commands that are these fields of a job's type; none named: all are."""
+    known = parameters(kind)
+    found = [known[name] for name in names] or known.values()
+    return [_made(one) for one in found if one.about.command]
 
-CLUSTER = click.option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Work on a cluster of Ray (snellen[cluster]): auto, HOST:PORT, ray://HOST:PORT; local: "
-    "one of this machine.",
-)
-SEGMENTS = (
-    click.option(
-        "--no-segments",
-        is_flag=True,
-        help="Make a long film in one piece, not in segments with which the same command goes on "
-        "after a kill.",
-    ),
-    click.option(
-        "--keep-segments", is_flag=True, help="Leave them there when the film is complete."
-    ),
-    click.option("--discard-segments", is_flag=True, help="Remove those of an earlier run first."),
-    click.option(
-        "--workers",
-        type=Whole(1, 1024),
-        metavar="N",
-        help="Processes that share several files, and the segments of a long film, with the same "
-        "results [default: 1; of several GPUs one each].",
-    ),
-    CLUSTER,
-)
-THREADS = click.option(
-    "--threads",
-    type=Whole(1, 1024),
-    metavar="N",
-    help="CPU threads, those of decoder and encoder too [default: one for each core].",
-)
+
+def all_of(kind: type) -> Decorator:
+    """Return a decorator that gives a command all options of a job's type, in their groups."""
+
+    def decorate(command: Any) -> Any:
+        for name, one in reversed(parameters(kind).items()):
+            if one.about.command:
+                command = group(one.about.group, *of(kind, name))(command)
+        return command
+
+    return decorate
+
+
+def values(kind: type, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a job's type, of a command's, by parameter."""
+    found = {}
+    for name, one in parameters(kind).items():
+        if not one.about.command:
+            continue
+        value = options[key(one)]
+        if one.default is True:
+            value = not value
+        elif one.held.startswith("Mapping"):
+            value = key_values(one.about.short, value, "tune=film")
+        found[name] = one.default if value is None else value
+    return found
+
+
+def key(one: Parameter) -> str:
+    """Return what the option of a field is called among a command's."""
+    return "no_" * (one.default is True) + one.name
+
+
+class _Choice(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no parameters
+    """One of several words; the refusal of another one says what else to do."""
+
+    def __init__(self, one: Parameter) -> None:
+        super().__init__(one.about.choices)
+        self._advice = one.about.advice
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            advice = f"; {worded(self._advice, option)}" if self._advice else ""
+            self.fail(error.message.rstrip("." * bool(advice)) + advice, param, ctx)
+
+
+def _made(one: Parameter) -> Decorator:
+    """Return the option of a field."""
+    about, name, text = one.about, _name(one), _help(one)
+    if one.held.startswith("bool") and about.choices:
+        return optional_choice(name, about.choices, text)
+    names = [*([about.short] if about.short else []), name]
+    if isinstance(one.default, bool):
+        return click.option(*names, key(one), is_flag=True, help=text)
+    return click.option(
+        *names, one.name, type=_type(one), default=one.default, metavar=about.metavar or None,
+        multiple=_is_multiple(one), help=text,
+    )  # fmt: skip
+
+
+def _is_multiple(one: Parameter) -> bool:
+    return one.held.startswith(("tuple", "Mapping"))
+
+
+def _type(one: Parameter) -> Any:
+    about, kinds = one.about, one.held.split(" | ")
+    if about.choices:
+        return _Choice(one)
+    if about.writes or about.reads:
+        return WRITTEN if about.writes else NAMED
+    if kinds[0] == "int" and "str" not in kinds:
+        return int if about.least is None else Whole(about.least, about.most)
+    if kinds[0] == "float" and len(kinds) <= 2 and kinds[-1] in ("float", "None"):
+        return NUMBER if about.least is None else click.FloatRange(about.least)
+    return str
+
+
+def _help(one: Parameter) -> str:
+    """Return the sentences about an option, with its default at the end."""
+    about = one.about
+    text = worded(about.no if one.default is True else about.help, option).removesuffix(".")
+    usual = worded(about.unset, option)
+    if one.default is not None and not isinstance(one.default, bool):
+        usual = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
+    repeated = "; may be repeated" * _is_multiple(one)
+    return text + repeated + (f" [default: {usual}]." if usual else ".")
+
+
+(DECODER,), (DEVICE,), (MAX_PIXELS,), (PROFILE,), (OVERWRITE,), (THREADS,), (CLUSTER,) = (
+    of(FileOptions, name)
+    for name in (
+        "decoder", "device", "max_pixels", "profile", "overwrite", "threads", "cluster",
+    )
+)  # fmt: skip
+START, DURATION, *FIELDS = of(FileOptions, "start", "duration", "deinterlace", "interlaced", "ivtc")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 VERBOSE = click.option(
     "-v", "--verbose", is_flag=True, help="Say what each input becomes, and by which settings."
@@ -158,131 +176,36 @@ LOG = click.option(
 )
 REPORTING = (VERBOSE, QUIET, LOG, JSON, PROFILE)
 
-_SHARED = (
-    group(
-        FILES,
-        click.option(
-            "-r",
-            "--recursive",
-            is_flag=True,
-            help="Search the folders in a folder, too; not links to folders, nor what is hidden.",
-        ),
-        click.option(
-            "--skip-existing",
-            is_flag=True,
-            help="Leave inputs out whose outputs are there, those of damaged ones too.",
-        ),
-        OVERWRITE,
-        click.option(
-            "--dry-run",
-            is_flag=True,
-            help="Do all but the work, and say what it would be: streams, encoder, segments, and "
-            "time and size by some frames; nothing is written.",
-        ),
-        click.option(
-            "--strict",
-            is_flag=True,
-            help="An error where something would be lost, or nvenc replaced.",
-        ),
+_FILES = group(
+    FILES,
+    click.option(
+        "-r",
+        "--recursive",
+        is_flag=True,
+        help="Search the folders in a folder, too; not links to folders, nor what is hidden.",
     ),
-    group(VIDEO, START, DURATION, FRAMES, FPS, MAP, *FIELDS, DECODER),
-    group(
-        ENCODING,
-        click.option(
-            "--codec",
-            metavar="NAME",
-            help=f"Video encoder, as {encoder_of('h264')}, or codec, as h264 [default: {DEFAULT}]; "
-            "those of NVENC and QSV are experimental (never yet run on hardware).",
-        ),
-        click.option(
-            "--preset",
-            metavar="NAME",
-            help=f"The encoder's preset [default: {defaults(lambda one: one.preset)}]; p1 … p7 "
-            "with nvenc.",
-        ),
-        click.option(
-            "--crf",
-            type=NUMBER,
-            metavar="N",
-            help="The encoder's quality, smaller is better; cq with nvenc [default: "
-            f"{defaults(lambda one: one.crf)}].",
-        ),
-        click.option(
-            "--target-mad",
-            type=NUMBER,
-            metavar="X",
-            help="Instead of --crf: the crf that gives the film this MAD (0 is identical) against "
-            "the frames that the encoder gets; probes on excerpts find it.",
-        ),
-        click.option(
-            "--target-vmaf",
-            type=NUMBER,
-            metavar="X",
-            help="Likewise, this VMAF (100 is best); Python 3.12 or later.",
-        ),
-        click.option(
-            "--target-pool",
-            type=click.Choice(["mean", "rms", "p95", "harmonic", "p5"]),
-            metavar="NAME",
-            help="How scores of frames become one: mean; of MAD also rms (root mean square) or p95 "
-            "(95th percentile), of VMAF harmonic (mean) or p5 (5th percentile) [default: mean].",
-        ),
-        click.option(
-            "--max-bitrate",
-            metavar="RATE",
-            help="Most bits a second of the video, as 20M or 800k, over a buffer of one second; it "
-            "wins over a target.",
-        ),
-        click.option(
-            "--pix-fmt",
-            metavar="NAME",
-            help="Pixel format of the output, as yuv420p10le [default: the input's].",
-        ),
-        click.option(
-            "--colour",
-            type=click.Choice(["auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020"]),
-            metavar="NAME",
-            default="auto",
-            show_default=True,
-            help="What the output states: keep: as the input; bt709, bt601-625, bt601-525 or "
-            "bt2020; auto: as the input, but what players assume of an untagged one where "
-            "they would take the larger picture for BT.709.",
-        ),
-        click.option(
-            "--audio",
-            type=click.Choice(["copy", "aac", "opus", "none"]),
-            default="copy",
-            show_default=True,
-            help="Copy audio as it is, make AAC or Opus of what is not so yet, or leave it out.",
-        ),
-        click.option(
-            "-e",
-            "--encoder-option",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="Any option of the encoder; may be repeated.",
-        ),
+    click.option(
+        "--skip-existing",
+        is_flag=True,
+        help="Leave inputs out whose outputs are there, those of damaged ones too.",
     ),
-    group(
-        IMAGES,
-        click.option(
-            "--quality",
-            type=Whole(1, 100),
-            metavar="N",
-            help="Of images and animated WebP [default: JPEG 95, AVIF 90, WebP without loss, "
-            "animated 90].",
-        ),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Do all but the work, and say what it would be: streams, encoder, segments, and "
+        "time and size by some frames; nothing is written.",
     ),
-    group(MACHINE, DEVICE, THREADS, MAX_PIXELS),
-    group(REPORT, *REPORTING),
 )
 
 
-def video_command(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that all commands from files to files have."""
-    for one in reversed(_SHARED):
-        command = one(command)
-    return command
+def file_command(kind: type, example: str) -> Decorator:
+    """Return a decorator that gives a command from files to files the options of its job.
+
+    `example` says what an input's result is called without -o.
+    """
+    said = group(REPORT, VERBOSE, QUIET, LOG, JSON)
+    target = group(FILES, output_option(example))
+    return lambda command: target(_FILES(all_of(kind)(said(command))))
 
 
 def output_option(example: str) -> Callable[[Any], Any]:
@@ -296,19 +219,6 @@ def output_option(example: str) -> Callable[[Any], Any]:
         "may be at s3:// or gs://; - for y4m; film-%05d.png makes a picture of each frame "
         f"[default: beside the input, as {example}].",
     )
-
-
-def video(options: dict[str, Any]) -> VideoOptions:
-    """Take the options of videos out of a command's options, and return them as a value."""
-    from snellen.jobs.options import video_options
-
-    further = key_values("-e", options.pop("encoder_option"), "tune=film")
-    names = ("start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder",
-             "codec", "preset", "crf", "pix_fmt", "colour", "audio",
-             "map", "fps", "target_mad", "target_vmaf", "target_pool", "max_bitrate")  # fmt: skip
-    chosen = {name: options.pop(name) for name in names}
-    chosen["deinterlace"] = chosen["deinterlace"] or False
-    return video_options(**chosen, encoder_options=further)
 
 
 def key_values(name: str, texts: tuple[str, ...], example: str) -> dict[str, str]:

@@ -13,6 +13,8 @@ from click.core import ParameterSource
 from snellen.cli.groups import MACHINES, group
 from snellen.cli.types import WRITTEN
 from snellen.errors import InputError, unexpected
+from snellen.jobs.options import FileOptions
+from snellen.schema import with_effect
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     from snellen.jobs.upscale import UpscaleJob
 
 _FREE = frozenset(
-    {"plan", "segments", "join", "device", "threads", "workers", "verbose", "quiet", "log",
-     "as_json", "config", "recipe", "no_config"}
+    {"plan", "segments", "join", "verbose", "quiet", "log", "as_json", "config", "recipe",
+     "no_config", *with_effect(FileOptions, "machine")} - {"cluster"}
 )  # fmt: skip
-"""Options that may stand beside a plan; the plan has all others."""
+"""Options that may stand beside a plan; the plan has all others, and is made by one machine."""
 _SPAN = re.compile(r"(\d{1,9})(?::(\d{1,9}))?", re.ASCII)
 
 plan_options = group(

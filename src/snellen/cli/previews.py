@@ -12,10 +12,11 @@ import click
 
 from snellen.addresses import without_secrets
 from snellen.cli.groups import group
-from snellen.cli.options import option
+from snellen.cli.options import key, option
 from snellen.cli.terminal import counted
 from snellen.cli.types import NUMBER, Whole
 from snellen.errors import InputError, SnellenError, worded
+from snellen.schema import parameters
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
@@ -122,7 +123,7 @@ def run_preview(
         )
     labelled = {GIVEN if wanted.variants else "preview": jobs[0]}
     for text in wanted.variants:
-        job, label = _varied(text, make, todo), text
+        job, label = _varied(text, make, todo, type(jobs[0])), text
         if "://" in text:
             label = shlex.join(map(without_secrets, shlex.split(text)))
             label += f" ({len(labelled)})" * (label in labelled)
@@ -141,7 +142,7 @@ def run_preview(
     return 0
 
 
-def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
+def _varied(text: str, make: Making, todo: Plan, kind: type[AnyJob]) -> AnyJob:
     """Return the command's job with further options."""
     context = click.get_current_context()
     words = list(context.find_root().obj)[1:]
@@ -163,19 +164,16 @@ def _varied(text: str, make: Making, todo: Plan) -> AnyJob:
         raise InputError(f"got `preview_with`={text!r}: {said}", parameter="preview_with") from None
     except SnellenError as error:  # of a recipe
         raise error.about(f"--preview-with {text!r}") from error
-    own = context.params
-    fixed = ("inputs", "output", "report", "report_size", "dry_run", "recursive", "skip_existing",
-             "plan", "segments", "join", *_OWN)  # fmt: skip
-    same = (*fixed, "overwrite", "as_json", "log", "workers", "cluster", "debug")
-    if not (more and parsed) or any(parsed[key] != own[key] for key in same if key in own):
+    varied = {key(one) for one in parameters(kind).values() if one.about.single}
+    same = context.params.keys() - varied
+    if not (more and parsed) or any(parsed[name] != context.params[name] for name in same):
         raise InputError(
             f"got `preview_with`={text!r}; expected options of the method, of enhancement or of "
             "the encoder",
             parameter="preview_with",
         )
-    rest = (*fixed, "as_json", "verbose", "quiet", "log")
     try:
-        (job,) = make(todo, {key: value for key, value in parsed.items() if key not in rest})
+        (job,) = make(todo, parsed)
     except SnellenError as error:
         raise error.about(f"--preview-with {text!r}") from error
     return job

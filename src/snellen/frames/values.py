@@ -7,16 +7,15 @@ methods fail, numbers of a thousand digits, arrays, NaN.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
 from math import isfinite
 from numbers import Integral, Rational, Real
 from pathlib import Path
-from types import NoneType
+from types import NoneType, NotImplementedType
 from typing import Any
-
-import numpy as np
 
 from snellen.errors import InputError, quoted
 from snellen.files.remote import typed
@@ -31,6 +30,11 @@ LONGEST = 4096
 _PLAIN = frozenset((str, int, float, bool, NoneType))
 
 
+def _of_numpy(name: str) -> Any:
+    """Return a type of NumPy; where nobody has imported it, one that no value has."""
+    return getattr(sys.modules.get("numpy"), name, NotImplementedType)
+
+
 def plain(value: Any) -> Any:
     """Return a text, a number or a truth value of any library as Python's own.
 
@@ -41,13 +45,13 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool | _of_numpy("bool_")):
         return bool(value)
     if isinstance(value, int):
         return int.__int__(value)
     if isinstance(value, float):
         return float.__float__(value)
-    if not isinstance(value, Real) or isinstance(value, np.timedelta64):
+    if not isinstance(value, Real) or isinstance(value, _of_numpy("timedelta64")):
         return value
     try:
         if isinstance(value, Integral):
@@ -73,7 +77,7 @@ def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
 
 def integer(value: object) -> int | None:
     """Return a whole number of any library as an int; None: it is none."""
-    if not isinstance(value, Integral) or isinstance(value, bool | np.timedelta64):
+    if not isinstance(value, Integral) or isinstance(value, bool | _of_numpy("timedelta64")):
         return None
     try:
         return int(value)
@@ -83,7 +87,7 @@ def integer(value: object) -> int | None:
 
 def number(value: object) -> float | None:
     """Return a finite real number of any library as a float; None: it is none."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.timedelta64):
+    if not isinstance(value, Real) or isinstance(value, bool | _of_numpy("timedelta64")):
         return None
     try:
         found = float(value)
@@ -112,7 +116,7 @@ def decimal(text: str, most: int = MOST) -> int | None:
 
 def flag(name: str, value: object) -> bool:
     """Return True or False (InputError: it is neither)."""
-    if not isinstance(value, bool | np.bool_):
+    if not isinstance(value, bool | _of_numpy("bool_")):
         raise InputError(f"got `{name}`={quoted(value)}; expected True or False", parameter=name)
     return bool(value)
 

@@ -1,105 +1,99 @@
-"""Arguments of `upscale_file` and `deblur_file`, as their jobs take them."""
+"""Signatures and docstrings of the functions that take the options of a job by their names."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+import re
+from collections.abc import Callable
+from functools import wraps
+from textwrap import fill
+from typing import Any, ParamSpec, TypeVar
 
-from snellen.frames.values import flag
-from snellen.jobs.deblur import DeblurJob, psf_targets
-from snellen.jobs.enhance import Enhancement
-from snellen.jobs.naming import SHARP, beside, enlarged
-from snellen.jobs.options import (
-    File,
-    MiaSettings,
-    device_list,
-    optional_path,
-    path,
-    paths,
-    video_options,
-)
-from snellen.jobs.patterns import matching, the_only
-from snellen.jobs.planning import file_target
-from snellen.jobs.positions import Region
-from snellen.jobs.sequence import is_sequence_of
-from snellen.jobs.sizes import text_of, wanted
-from snellen.jobs.upscale import UpscaleJob
+from snellen.schema import Parameter, parameters
 
-# Names of arguments that are fields of the same names.
-SIZE = ("scale", "size", "height", "fit")
-_OWN = ("scale", "height", "fit", "model", "method", "source_kind", "chroma")
-_ENHANCEMENT = (
-    "crop", "vf", "denoise", "sharpen", "post_vf", "deblur", "lut_matrix", "grain", "grain_seed",
-)  # fmt: skip
-_MIA = (
-    "psf", "psf_size", "psf_start", "iterations", "tolerance", "noise", "read_noise", "tv", "prior",
-    "edges", "recentre", "tile", "data_range", "dtype",
-)  # fmt: skip
-_VIDEO = tuple(inspect.signature(video_options).parameters)
-_SHARED = (
-    "quality", "strict", "overwrite", "max_pixels", "threads", "profile", "segments",
-    "keep_segments", "discard_segments", "workers", "cluster",
-)  # fmt: skip
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MARK = re.compile(r"^\*\*options\n    .*$", re.MULTILINE)
+"""Stands in a docstring where the options come."""
+_WORDS = {
+    "Any": "object", "File": "str | Path", "Psf": "str | Path | array", "Method": "str",
+    "SourceKind": "str", "Time": "float | str | Fraction",
+}  # fmt: skip
+"""What docstrings call types."""
 
 
-def arguments(function: Callable[..., Any], *given: Any, **named: Any) -> dict[str, Any]:
-    """Return all arguments of a call by their names, with the defaults of those left out."""
-    found = inspect.signature(function).bind(*given, **named)
-    found.apply_defaults()
-    return found.arguments
+def takes(what: type | Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of a function that takes the options of a job's type as `**options`.
+
+    Its signature and its docstring name each; those that the function names itself stay as they
+    are, the ones that only keywords give at the end. `what` may also be the function for one file
+    of a function for several, which takes the same.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        given = inspect.signature(function)
+        known, name = _signature(given, what), function.__qualname__
+
+        @wraps(function)
+        def checked(*arguments: P.args, **options: P.kwargs) -> R:
+            for one in options:
+                if one not in known.parameters:
+                    raise TypeError(f"{name}() got an unexpected keyword argument {one!r}")
+            return function(*arguments, **options)
+
+        checked.__signature__ = known  # type: ignore[attr-defined]
+        if function.__doc__ and isinstance(what, type):
+            checked.__doc__ = _documented(inspect.cleandoc(function.__doc__), what)
+        return checked
+
+    return decorate
 
 
-def upscale_job(given: Mapping[str, Any]) -> UpscaleJob:
-    """Return the job of the arguments of `upscale_file`."""
-    video = video_options(**{name: given[name] for name in _VIDEO})
-    enhancement = Enhancement(
-        **{name: given[name] for name in _ENHANCEMENT},
-        deblock=flag("deblock", given["deblock"]),
-        deband=flag("deband", given["deband"]),
-        deblur_psf_out=optional_path(given["deblur_psf_out"], "deblur_psf_out"),
-        lut=optional_path(given["lut"], "lut"),
-    )
-    source = path(given["source"], "source")
-    if video.fps is None:
-        source = the_only(source, "source")
-    sized = wanted(*(given[name] for name in SIZE))
-    goal = file_target(
-        source,
-        given["target"],
-        lambda one: enlarged(one, sized),
-        is_sequence_of(source, video.fps),
-    )
-    return UpscaleJob(
-        source=source, target=goal, size=text_of(given["size"]),
-        device=device_list(given["device"]), video=video, enhancement=enhancement,
-        **{name: given[name] for name in (*_OWN, *_SHARED)},
-    )  # fmt: skip
-
-
-def deblur_job(given: Mapping[str, Any]) -> DeblurJob:
-    """Return the job of the arguments of `deblur_file`."""
-    video = video_options(**{name: given[name] for name in _VIDEO})
-    source = given["source"]
-    files: Any
-    if isinstance(source, File):
-        files = path(source, "source")
-        if video.fps is None:
-            files = the_only(files, "source")
+def _signature(given: inspect.Signature, what: type | Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function with the options in the place of `**options`."""
+    if isinstance(what, type):
+        found = [(one.name, one.default, one.type) for one in parameters(what).values()]
     else:
-        files = tuple(one for typed in paths(source, "source") for one in matching(typed))
-    goal = optional_path(given["target"], "target")
-    if not isinstance(files, tuple):
-        goal = file_target(
-            files, given["target"], lambda one: SHARP, is_sequence_of(files, video.fps)
-        )
-    elif goal is None:
-        goal = beside(files[0], SHARP) if files else Path()
-    return DeblurJob(
-        source=files, target=goal, mia=MiaSettings(**{name: given[name] for name in _MIA}),
-        region=Region.of(given["region"], given["positions"]),
-        psf_out=psf_targets([goal], optional_path(given["psf_out"], "psf_out"))[0],
-        device=device_list(given["device"]), video=video,
-        **{name: given[name] for name in ("paste_back", "window", "warm", *_SHARED)},
-    )  # fmt: skip
+        of_one = list(inspect.signature(what).parameters.values())[2:]  # behind source and target
+        found = [(one.name, one.default, one.annotation) for one in of_one]
+    own = [one for one in given.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, default, kind in found
+        if name not in given.parameters
+    ]
+    only = [one for one in own if one.kind is one.KEYWORD_ONLY]
+    first = [one for one in own if one.kind is not one.KEYWORD_ONLY]
+    return given.replace(parameters=[*first, *options, *only])
+
+
+def _documented(text: str, kind: type) -> str:
+    found = _MARK.search(text)
+    assert found is not None
+    lines = [
+        described(one)
+        for name, one in parameters(kind).items()
+        if not re.search(rf"^{name} : ", text, re.MULTILINE)
+    ]
+    return text[: found.start()] + "\n".join(lines) + text[found.end() :]
+
+
+def described(one: Parameter) -> str:
+    """Return what a docstring says of a parameter."""
+    words = fill(one.text, 100, initial_indent="    ", subsequent_indent="    ")
+    return f"{one.name} : {_type_of(one)}\n{words}"
+
+
+def _type_of(one: Parameter) -> str:
+    """Return what a docstring calls a parameter's type."""
+    text = one.held if one.type == "Any" else one.type
+    for name, longer in _WORDS.items():
+        text = re.sub(rf"\b{name}\b", longer, text)
+    found = dict.fromkeys(re.split(r" \| (?![^\[]*\])", text))
+    optional = found.pop("None", "") is None
+    if one.about.choices and set(found) == {"str"}:
+        found = {"{" + ", ".join(f'"{word}"' for word in one.about.choices) + "}": None}
+    *most, last = found
+    words = f"{', '.join(most)} or {last}" if most else last
+    return words + ", optional" * optional

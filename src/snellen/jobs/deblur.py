@@ -8,33 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
-from snellen.files.kinds import is_image
 from snellen.frames.brief import Brief
-from snellen.jobs import psf_files
-from snellen.jobs.cluster_connection import check_cluster
-from snellen.jobs.fields import check_types
-from snellen.jobs.naming import is_joined
 from snellen.jobs.options import (
+    FileOptions,
     MiaSettings,
-    VideoOptions,
-    check_optional,
     check_positive,
-    check_quality,
-    check_segments,
-    check_threads,
-    check_workers,
-    device_list,
     optional_path,
     path,
     paths,
 )
 from snellen.jobs.positions import Region
-from snellen.jobs.profile import Profile
-from snellen.jobs.serial import Job
 from snellen.mia.result import AUTO
+from snellen.schema import BLUR, FILES, METHOD, REGION, option
 
 if TYPE_CHECKING:
     from snellen.jobs.deblur_step import FitStatistics, FrameFit
+    from snellen.jobs.profile import Profile
     from snellen.video.convert import Summary
 
 _CONFLICTS = (
@@ -52,7 +41,7 @@ _CONFLICTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DeblurJob(Job):
+class DeblurJob(FileOptions):
     """Restore one image or video by MIA, and find its blur.
 
     A value: it can be pickled, or written as JSON, and run in another process.
@@ -68,44 +57,28 @@ class DeblurJob(Job):
     a tuple: they become one image."""
     target: Path
     """File for the result; "-": y4m on standard output."""
-    mia: MiaSettings = field(default_factory=MiaSettings)
+    mia: MiaSettings = option(MiaSettings, group=METHOD)
     """Settings of the method."""
-    region: Region | None = None
-    """What is restored of the picture; None: all of it."""
-    paste_back: bool = False
-    """Whether the result is the whole picture with the restored region, not only the region."""
-    window: int = 1
-    """Of a video: each frame is restored from so many, itself and those before it."""
-    warm: bool = False
-    """Of a video: whether each frame starts with the PSF of the last one."""
-    psf_out: Path | None = None
-    """File for the PSF: .npy has all that were found, .png the last one; None: no file."""
-    device: str = "auto"
-    """"auto", "cpu", "cuda" or "cuda:N"."""
-    video: VideoOptions = field(default_factory=VideoOptions)
-    """How a video is read and written."""
-    quality: int | None = None
-    """Of JPEG, WebP and AVIF, 1 … 100; None: 95, without loss, 90."""
-    strict: bool = False
-    """Whether a loss (streams, tags, a colour profile …) is an error."""
-    overwrite: bool = False
-    """Whether files called `target` and `psf_out` are replaced."""
-    max_pixels: int | None = None
-    """Most pixels of a picture that is read; None: by the memory of the machine."""
-    threads: int | None = None
-    """CPU threads; None: one for each core of this process."""
-    profile: bool = False
-    """Whether the result has a `profile`: the time of each stage."""
-    segments: bool = True
-    """Whether a long film is made in segments, which outlive a run that is killed."""
-    keep_segments: bool = False
-    """Whether they stay when the film is complete."""
-    discard_segments: bool = False
-    """Whether those of an earlier run are removed first."""
-    workers: int | None = None
-    """Processes that share a film's segments, or several files; None: one, or one for each GPU."""
-    cluster: str | None = None
-    """The cluster of Ray that makes a film's segments, or several files; None: this machine."""
+    region: Region | None = option(
+        None, more="Or four numbers.", accepts="str | Sequence[int] | Region | None", flag="--roi",
+        metavar="X,Y,W,H", group=REGION,
+        help="Restore this region only, X,Y,W,H in pixels, and write it alone.",
+    )  # fmt: skip
+    paste_back: bool = option(
+        False, "Write the whole picture, the restored region put back.", group=REGION
+    )
+    window: int = option(
+        1, least=1, group=BLUR, media="video",
+        help="Restore each frame of a video from so many: itself and those before it.",
+    )  # fmt: skip
+    warm: bool = option(
+        False, "Start each frame of a video with the last one's blur.", group=BLUR, media="video"
+    )
+    psf_out: Path | None = option(
+        None, accepts="File | None", writes=True, group=FILES,
+        help="Write the blur: .npy holds all that were found, .png (white: its greatest value) "
+        "the last one; of several inputs name a folder.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         source: Any = self.source
@@ -115,16 +88,9 @@ class DeblurJob(Job):
             source = path(source, "source")
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "target", path(self.target, "target"))
-        object.__setattr__(self, "device", device_list(self.device))
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
-        check_types(self)
-        check_optional(self.max_pixels, "max_pixels")
-        check_quality(self.quality)
-        check_threads(self.threads)
-        check_workers(self.workers)
-        check_cluster(self.cluster, self.workers)
+        FileOptions.__post_init__(self)
         check_positive(self.window, "window")
-        check_segments(self.segments, self.keep_segments)
         self._check_conflicts()
         if self.is_burst:
             self._check_burst()
@@ -144,6 +110,9 @@ class DeblurJob(Job):
 
         Nothing is written. Pictures are not read: `run` does that.
         """
+        from snellen.jobs import psf_files
+        from snellen.jobs.naming import is_joined
+
         for psf in (self.mia.psf, self.mia.psf_start):
             if isinstance(psf, Path):
                 psf_files.read(psf)
@@ -180,6 +149,8 @@ class DeblurJob(Job):
             )
 
     def _check_burst(self) -> None:
+        from snellen.files.kinds import is_image
+
         others = [one for one in self.sources if not is_image(one)]
         if others:
             raise InputError(
@@ -256,10 +227,12 @@ def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | No
     """
     if psf_out is None:
         return [None] * len(targets)
+    from snellen.jobs.psf_files import SUFFIXES
+
     if not psf_out.is_dir():
         if len(targets) < 2:
             return [psf_out] * len(targets)
-        if psf_out.exists() or psf_out.suffix.lower() in psf_files.SUFFIXES:
+        if psf_out.exists() or psf_out.suffix.lower() in SUFFIXES:
             raise InputError(
                 f"{psf_out}: several inputs need a folder for their PSFs",
                 parameter="psf_out",
@@ -270,6 +243,8 @@ def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | No
 
 def method_settings(job: DeblurJob) -> dict[str, Any]:
     """Return the settings of a job for `snellen.deblur`, with arrays instead of files."""
+    from snellen.jobs import psf_files
+
     settings = job.mia.given()
     settings["psf"] = psf_files.resolved(job.mia.psf)
     if (start := psf_files.resolved(job.mia.psf_start)) is not None:

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.frames.values import flag
-from snellen.jobs.arguments import arguments, deblur_job
+from snellen.jobs.arguments import takes
 from snellen.jobs.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.events import Events
 from snellen.jobs.execute import raised
 from snellen.jobs.inputs import claim
-from snellen.jobs.naming import SHARP
-from snellen.jobs.options import (
-    File,
-    Time,
-    optional_path,
-    paths,
-)
-from snellen.jobs.planning import plan
+from snellen.jobs.naming import SHARP, beside
+from snellen.jobs.options import File, optional_path, path, paths
+from snellen.jobs.patterns import matching, the_only
+from snellen.jobs.planning import file_target, plan
 from snellen.jobs.positions import Region
 from snellen.jobs.report_after import with_report
+from snellen.jobs.sequence import is_sequence_of
 from snellen.jobs.several import each_file
-from snellen.mia.result import AUTO
 from snellen.process import while_running
+from snellen.schema import nested
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from snellen.jobs.keywords import DeblurKeywords, DeblurSeveral
 
 
 @while_running
+@takes(DeblurJob)
 def deblur_file(
     source: File | Sequence[File],
     target: File | None = None,
@@ -37,57 +39,12 @@ def deblur_file(
     iterations: int | None = None,
     noise: str = "poisson",
     *,
-    read_noise: float = 0.0,
-    tv: float | None = None,
-    prior: str | None = AUTO,
-    psf_start: Any = None,
-    edges: str = "extend",
-    recentre: bool | str = True,
-    tolerance: float = 0.0,
-    tile: int | None = None,
-    data_range: float | None = None,
-    region: str | Sequence[int] | Region | None = None,
     positions: File | Sequence[tuple[int, int]] | None = None,
-    paste_back: bool = False,
-    window: int = 1,
-    warm: bool = False,
     psf_out: File | None = None,
-    device: str | Sequence[str] = "auto",
-    dtype: str | None = None,
-    start: Time | None = None,
-    duration: Time | None = None,
-    frames: int | None = None,
-    deinterlace: bool | str = False,
-    interlaced: str = "auto",
-    ivtc: bool = False,
-    decoder: str = "auto",
-    codec: str | None = None,
-    preset: str | None = None,
-    crf: float | None = None,
-    target_mad: float | None = None,
-    target_vmaf: float | None = None,
-    target_pool: str | None = None,
-    max_bitrate: int | str | None = None,
-    encoder_options: Mapping[str, str] | None = None,
-    pix_fmt: str | None = None,
-    colour: str = "auto",
-    audio: str = "copy",
-    map: str | Sequence[str] | None = None,
-    fps: float | str | Fraction | None = None,
-    quality: int | None = None,
-    strict: bool = False,
-    overwrite: bool = False,
-    max_pixels: int | None = None,
-    threads: int | None = None,
-    profile: bool = False,
-    segments: bool = True,
-    keep_segments: bool = False,
-    discard_segments: bool = False,
-    workers: int | None = None,
-    cluster: str | None = None,
     report: File | None = None,
     report_size: float = 30.0,
     events: Events | None = None,
+    **options: Unpack[DeblurKeywords],
 ) -> DeblurResult:
     """Restore a blurred image or video file by MIA, and find its blur.
 
@@ -104,69 +61,11 @@ def deblur_file(
         File to write; its suffix says which format, and its folder is made where it is missing. Or
         an existing folder: the file in it is called as the source. "-": y4m on standard output.
         None: beside the source, or the first of a burst, as photo-sharp.png.
-    psf : array, str, Path, optional
-        The blur, where it is known: an array (…, K, K) as for `snellen.deblur`, a .npy file, or a
-        grey image.
-    psf_size : int, optional
-        Side in pixels of the PSF that is estimated, at most the picture's; None: 31.
-    iterations : int, optional
-        1 or more; None: 200.
-    noise : str
-        "poisson", of light that is counted, or "gaussian", equal everywhere.
-    read_noise : float
-        Standard deviation of Gaussian noise added to Poisson's, white being 1; from 0 to 1000.
-    tv : float, optional
-        Weight of total variation, from 0 to 0.1; None: 0, with a prior by the noise: 0.001,
-        0.002 or 0.004.
-    prior : str, optional
-        "l0": the blur is found from sharp edges, for a single shaken photograph. "auto": that, of
-        an image without `psf` and `psf_start`; one without blur stays as it is, with a notice, and
-        one that is too noisy, or whose blur is not plausible, with a warning. "frames": "auto", of
-        each frame of a video, too. None, and with "auto" all else: plain MIA.
-    psf_start : float, array, str, Path, optional
-        Where the search starts: σ of a Gaussian in pixels, or a PSF as `psf`; None: 2.
-    edges : str
-        What is beyond the picture: "extend", "taper" or "circular".
-    recentre : bool or "whole"
-        Whether a PSF that was found, and the picture with it, is moved so that its centre of mass
-        is the middle; "whole": by whole pixels.
-    tolerance : float
-        Stop when ten iterations change the picture by less, relative to it; 0: never.
-    tile : int, optional
-        Side in pixels of tiles, each with a PSF of its own; None: one PSF for the whole picture.
-    data_range : float, optional
-        Sample value of white of float images; None: 1, or the brightest sample where that is
-        beyond 2, which is said. That of others goes by their bits.
-    region : str, sequence of int, optional
-        What is restored of the picture: (x, y, width, height) in pixels, or "X,Y,W,H". None: all of
-        it.
     positions : str, Path, sequence of pairs, optional
         Of a video: (x, y) of the region in each frame, or a text file with a line "X,Y" for each;
         of `region` width and height count.
-    paste_back : bool
-        Whether the result is the whole picture with the restored region, not only the region.
-    window : int
-        Restore each frame of a video from so many: itself and those before it.
-    warm : bool
-        Whether each frame of a video starts with the PSF of the last one.
-    psf_out : str or Path, optional
-        File for the PSF: .npy holds all that were found, .png the last one, white being its
-        greatest value.
-    device : str or sequence of str
-        "cpu", "cuda", "cuda:N", or "auto": the first GPU where it works. Where the memory
-        of "auto"'s GPU does not suffice, the CPU does the work, with a warning.
-    dtype : str, optional
-        "float32" or "float64", of the computation; None: float32.
-    start, duration, frames, deinterlace, interlaced, ivtc
-        How a video is read: as for `upscale_file`.
-    decoder, codec, preset, crf, encoder_options, pix_fmt, colour, audio, map, fps
-        How it is decoded and encoded: as for `upscale_file`.
-    target_mad, target_vmaf, target_pool, max_bitrate
-        The quality of the encoding: as for `upscale_file`. No target with `warm` and `positions`.
-    quality, strict, overwrite, max_pixels, threads, profile
-        As for `upscale_file`.
-    segments, keep_segments, discard_segments, workers, cluster
-        As for `upscale_file`. With `warm`, and with `positions`, a film is made in one piece.
+    **options
+        Options of `snellen.jobs.DeblurJob`.
     report : str, Path or None
         A report to look at, .html, as of `compare_files`: the result beside its source; None: none.
     report_size : float
@@ -193,11 +92,15 @@ def deblur_file(
     --------
     deblur_files : the same for several files, and folders of them.
     """
-    job = deblur_job(locals())
+    job = _job(
+        source, target, psf=psf, psf_size=psf_size, iterations=iterations, noise=noise,
+        positions=positions, psf_out=psf_out, **options,
+    )  # fmt: skip
     return raised(with_report(job, report, report_size, events))
 
 
 @while_running
+@takes(deblur_file)
 def deblur_files(
     sources: File | Sequence[File],
     target: File | None = None,
@@ -206,7 +109,7 @@ def deblur_files(
     recursive: bool = False,
     skip_existing: bool = False,
     events: Events | None = None,
-    **options: Any,
+    **options: Unpack[DeblurSeveral],
 ) -> list[DeblurResult]:
     """Restore several files, or all videos and images of folders.
 
@@ -254,6 +157,29 @@ def deblur_files(
         return deblur_file(source, goal, psf_out=psf_of[goal], **how)
 
     def job(source: Path, goal: Path, **how: Any) -> DeblurJob:
-        return deblur_job(arguments(deblur_file, source, goal, psf_out=psf_of[goal], **how))
+        return _job(source, goal, psf_out=psf_of[goal], **how)
 
-    return each_file(restored, job, todo, events, options)
+    return each_file(restored, job, todo, events, dict(options))
+
+
+def _job(
+    source: File | Sequence[File], target: File | None, *, positions: Any = None, **options: Any
+) -> DeblurJob:
+    """Return the job of the arguments of `deblur_file`, but those of its report."""
+    fields = nested(DeblurJob, options)
+    fps, psf_out = fields["video"].fps, fields.pop("psf_out", None)
+    files: Any
+    if isinstance(source, File):
+        files = path(source, "source")
+        if fps is None:
+            files = the_only(files, "source")
+    else:
+        files = tuple(one for typed in paths(source, "source") for one in matching(typed))
+    goal = optional_path(target, "target")
+    if not isinstance(files, tuple):
+        goal = file_target(files, target, lambda one: SHARP, is_sequence_of(files, fps))
+    elif goal is None:
+        goal = beside(files[0], SHARP) if files else Path()
+    fields["region"] = Region.of(fields.get("region"), positions)
+    (fields["psf_out"],) = psf_targets([goal], optional_path(psf_out, "psf_out"))
+    return DeblurJob(source=files, target=goal, **fields)

@@ -25,6 +25,7 @@ from snellen.mia.definition import ITERATIONS
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
+from snellen.schema import named
 from snellen.stills.still import Still, read, write
 from snellen.video.track import Track
 
@@ -38,7 +39,7 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     """Restore an image, or the one object of a burst."""
     first, name = job.sources[0], str(job.sources[0])
     still, lost = opened(
-        first, job.target, strict=job.strict, overwrite=job.overwrite, unused=_unused(job),
+        first, job.target, strict=job.strict, overwrite=job.overwrite, unused=named(job, "video"),
         quality=job.quality, events=events,
     )  # fmt: skip
     stills = [still, *_rest(job, still, events)]
@@ -92,12 +93,6 @@ def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
         psf_file=job.psf_out, ms=ms, outcome=outcome, warnings=(*lost, *said),
         error=error,
     )  # fmt: skip
-
-
-def _unused(job: DeblurJob) -> tuple[str, ...]:
-    """Return the parameters of videos that the job names."""
-    window = ("window",) if job.window > 1 else ()
-    return (*job.video.named(), *window, *(("warm",) if job.warm else ()))
 
 
 def _rest(job: DeblurJob, first: Still, events: Events) -> list[Still]:

@@ -30,6 +30,7 @@ from snellen.jobs.stills import opened, pages_of
 from snellen.jobs.upload import Staged
 from snellen.jobs.upscale import UpscaleJob
 from snellen.jobs.upscale_video import enlarging, models_of, settled
+from snellen.schema import named
 from snellen.upscaling.target import SCALES, geometry
 
 if TYPE_CHECKING:
@@ -212,10 +213,9 @@ def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
 
     models = Models(job.model, job.method, job.source_kind)
     pages = pages_of(job.source, job.target)
-    chroma = ("chroma",) if job.chroma != "auto" else ()
     still, _ = opened(
         job.source, job.target, strict=job.strict, overwrite=job.overwrite,
-        unused=(*job.video.named(), *chroma), quality=job.quality, events=events,
+        unused=named(job, "video"), quality=job.quality, events=events,
         page=pages[0] if pages else None,
     )  # fmt: skip
     models.doubt(still.pixels, events, str(job.source))

@@ -1,11 +1,9 @@
-"""What is done to a film's frames before and after they are enlarged: options, and their steps.
+"""Options of what is done to a film's frames before and after they are enlarged, and their steps.
 
-The order is fixed::
+The order is that of the fields of `Enhancement`::
 
     decoder → crop → vf → deblock → denoise → deblur → upscaling → sharpen → deband → lut
             → post_vf → grain → encoder
-
-`steps_before` and `steps_after` make the steps, each option's in one place there.
 """
 
 from __future__ import annotations
@@ -17,23 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
-from snellen.filters.lut.coding import AUTO, NAMED, matrix_of
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice
-from snellen.jobs.enhance_filters import (
-    DENOISE,
-    add_deband,
-    add_deblock,
-    add_denoise,
-    add_filters,
-    add_sharpen,
-    check_sharpen,
-)
+from snellen.jobs.enhance_filters import Stage, add_filters, named, titled
 from snellen.jobs.enhance_line import Line
-from snellen.jobs.fields import check_types
+from snellen.jobs.fields import Psf, check_types
 from snellen.jobs.options import path
-from snellen.jobs.psf_files import Psf, check_suffix, inline
-from snellen.jobs.serial import chosen
+from snellen.schema import option, parameters
 
 if TYPE_CHECKING:
     from snellen.video.convert import LateStep
@@ -43,6 +31,83 @@ if TYPE_CHECKING:
     from snellen.video.step import RateStep, Step
 
     Making = Callable[[MediaInfo], tuple[Step | RateStep, MediaInfo]]
+
+AUTO = "auto"
+DENOISE = ("light", "medium", "strong")
+LUT_MATRICES = (AUTO, "bt709", "bt601", "bt2020")
+_LIGHT = "atadenoise=" + ":".join(f"{plane}a=0.03:{plane}b=0.05" for plane in (0, 1, 2))
+_MEDIUM = "fftdnoiz=sigma=4:prev=1:next=1"
+_DEBAND = "deband=1thr=0.01:2thr=0.01:3thr=0.01:range=32:blur=0"
+_DEBAND_BITS = 10
+"""With 8 bits, deband cannot make steps smaller than they are."""
+_SHARPEST = 0.8
+"""Strength of FFmpeg's cas for the amount 1; near 1 it divides by zero."""
+
+
+def _add_crop(line: Line, options: Enhancement, name: str) -> None:
+    from snellen.video.filtering.crop import Crop, area, inside
+
+    if options.crop is not None and options.crop != AUTO:
+        line.add(Crop(area(options.crop, name)))
+        return
+    if line.film.path is None:
+        raise InputError(
+            "got `crop`=auto, but a pipe, or pictures in files of their own, cannot be looked at "
+            "beforehand",
+            parameter="crop",
+            advice="give the part as W:H:X:Y",
+        )
+    found = None if line.area is None else line.area()
+    if found is None:
+        line.say("`crop`=auto: there are no black bars")
+    else:
+        line.add(Crop(inside(found, line.film.picture.format)))
+
+
+def _add_chain(line: Line, options: Enhancement, name: str) -> None:
+    add_filters(line, getattr(options, name), name)
+
+
+def _add_denoise(line: Line, options: Enhancement, name: str) -> None:
+    title = titled(name, options.denoise)
+    if options.denoise != "strong":
+        add_filters(line, _LIGHT if options.denoise == "light" else _MEDIUM, name, title)
+        return
+    from snellen.filters.nlm.step import Denoiser
+
+    step = Denoiser(device=line.device)
+    step.label = title
+    line.add(step)
+
+
+def _add_deblur(line: Line, options: Enhancement, name: str) -> None:
+    from snellen.jobs.film_blur import blur_of, step_of
+
+    psf, film = options.deblur, line.film
+    if isinstance(psf, str):
+        psf = blur_of(film.path, film.clip.map, options.crop, line.say)
+    if psf is not None:
+        line.add(step_of(psf, line.device))
+
+
+def _add_lut(line: Line, options: Enhancement, name: str) -> None:
+    from snellen.filters.lut.coding import matrix_of
+    from snellen.filters.lut.step import LutStep
+
+    assert options.lut is not None
+    stated, format = line.info.picture.colorspace, line.film.picture.format
+    size = format.width, format.height
+    matrix, guess = matrix_of(stated, size, options.lut_matrix)
+    line.add(LutStep(options.lut, matrix, line.device, line.say))
+    if guess:
+        line.say(guess)
+
+
+def _add_grain(line: Line, options: Enhancement, name: str) -> None:
+    from snellen.filters.grain import Grain
+
+    assert options.grain is not None
+    line.add(Grain(options.grain, options.grain_seed or 0))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,42 +120,74 @@ class Enhancement(Brief):
         Values that do not exist; `error.parameter` names one.
     """
 
-    crop: str | None = None
-    """The part of each picture that is worked on, W:H:X:Y in pixels, or "auto": what is inside
-    black bars; None: all of it."""
-    vf: str | None = None
-    """A chain of FFmpeg's filters before the frames are enlarged, "hflip,crop=iw/2:ih"."""
-    deblock: bool = False
-    """Whether edges of blocks are smoothed, which coarse coding leaves."""
-    denoise: str | None = None
-    """Against noise: "light", "medium" or "strong"; None: nothing."""
-    sharpen: float | None = None
-    """How much luma is sharpened after enlarging, above 0, up to 1; None: not at all."""
-    deband: bool = False
-    """Whether bands in smooth gradients are removed after enlarging."""
-    post_vf: str | None = None
-    """A chain of FFmpeg's filters after all of these."""
-    deblur: Psf | str | None = None
-    """The blur that all frames of the film have, which is undone before they are enlarged: a file
-    (.npy, or a grey image) or rows of numbers; "auto": it is estimated; None: none."""
-    deblur_psf_out: Path | None = None
-    """File that the PSF is written to which "auto" finds (.npy or .png); None: it is not."""
-    lut: Path | None = None
-    """A colour table, a .cube file, that the enlarged frames go through; None: none."""
-    lut_matrix: str | None = None
-    """The film's colour matrix for it: "bt709", "bt601" or "bt2020"; "auto" or None: what the film
-    states, or a guess by its size, which is said."""
-    grain: float | None = None
-    """Standard deviation of the film grain that is added to luma, in code values of 8 bits, in the
-    middle tones; above 0, up to 64; None: none."""
-    grain_seed: int | None = None
-    """Another seed, 0 … 2³² − 1, gives other grain; None: 0."""
+    crop: str | None = option(
+        None, metavar="auto|W:H:X:Y", step=Stage(_add_crop),
+        help="Work on this part of each picture: width, height, and the distances from the left "
+        "and the top, in pixels, before a rotation that the video states; auto: what is inside "
+        "black bars.",
+    )  # fmt: skip
+    vf: str | None = option(
+        None, metavar="CHAIN", step=Stage(_add_chain),
+        help="FFmpeg's filters before the frames are enlarged, as bilateral,hue=s=0; they may "
+        "change the size, the rate or the number of frames.",
+    )  # fmt: skip
+    deblock: bool = option(
+        False, step=named("deblock=filter=weak"),
+        help="Smooth the edges of blocks, which coarse coding leaves.",
+    )  # fmt: skip
+    denoise: str | None = option(
+        None, choices=DENOISE, step=Stage(_add_denoise),
+        help="Reduce noise: light and medium by FFmpeg's atadenoise and fftdnoiz, strong by "
+        "non-local means over several frames.",
+    )  # fmt: skip
+    deblur: Psf | str | None = option(
+        None, more="Or an array (K, K).", accepts="Any", metavar="auto|FILE",
+        step=Stage(_add_deblur),
+        help="Undo one blur in all frames before they are enlarged, by MIA: the PSF of a file "
+        "(.npy, or a grey image), or auto: estimated on some sharp frames; a sharp film stays.",
+    )  # fmt: skip
+    deblur_psf_out: Path | None = option(
+        None, accepts="File | None", metavar="FILE", writes=True,
+        help="Write the PSF that `deblur`=auto finds, as .npy or .png.",
+    )  # fmt: skip
+    sharpen: float | None = option(
+        None, metavar="AMOUNT",
+        step=named(lambda amount: f"cas=strength={_SHARPEST * amount:.6g}:planes=1", after=True),
+        help="Sharpen luma of the enlarged frames, above 0 up to 1; 0.3 is moderate.",
+    )  # fmt: skip
+    deband: bool = option(
+        False, step=named(_DEBAND, after=True, least_bits=_DEBAND_BITS),
+        help="Remove bands in smooth gradients of the enlarged frames.",
+    )  # fmt: skip
+    lut: Path | None = option(
+        None, accepts="File | None", metavar="FILE.cube", reads=True,
+        step=Stage(_add_lut, after=True),
+        help="Send the colours of the enlarged frames through this table, a .cube file.",
+    )  # fmt: skip
+    lut_matrix: str | None = option(
+        None, unset="auto, a guess by its size, which is said", choices=LUT_MATRICES,
+        help="The film's colour matrix for `lut`, where it does not state it.",
+    )  # fmt: skip
+    post_vf: str | None = option(
+        None, metavar="CHAIN", step=Stage(_add_chain, after=True),
+        help="FFmpeg's filters after these, as `vf` has them.",
+    )  # fmt: skip
+    grain: float | None = option(
+        None, metavar="AMOUNT", step=Stage(_add_grain, after=True),
+        help="Add film grain to luma, at the end: its standard deviation in the middle tones, in "
+        "code values of 8 bits, above 0 up to 64; 2 is fine, 6 is strong.",
+    )  # fmt: skip
+    grain_seed: int | None = option(
+        None, "Another number, 0 to 2³² − 1, gives other grain.", unset="0"
+    )
 
     def __post_init__(self) -> None:
         for name in ("lut", "deblur_psf_out"):
             if (file := getattr(self, name)) is not None:
                 object.__setattr__(self, name, path(file, name))
-        if not isinstance(self.deblur, str) or self.deblur != AUTO:
+        if self.deblur is not None and not (isinstance(self.deblur, str) and self.deblur == AUTO):
+            from snellen.jobs.psf_files import inline
+
             object.__setattr__(self, "deblur", inline(self.deblur, "deblur"))
         check_types(self)
         if self.crop not in (None, AUTO):
@@ -99,7 +196,11 @@ class Enhancement(Brief):
             area(self.crop, "crop")
         if self.denoise is not None:
             choice("denoise", self.denoise, DENOISE)
-        check_sharpen(self.sharpen)
+        if self.sharpen is not None and not 0 < self.sharpen <= 1:
+            raise InputError(
+                f"got `sharpen`={self.sharpen}; expected an amount above 0, up to 1",
+                parameter="sharpen",
+            )
         for name in ("vf", "post_vf"):
             if (chain := getattr(self, name)) is not None:
                 from snellen.video.filtering.parse import parse
@@ -110,9 +211,11 @@ class Enhancement(Brief):
                 raise InputError(
                     "got `deblur_psf_out`, but `deblur` is not auto", parameter="deblur_psf_out"
                 )
+            from snellen.jobs.psf_files import check_suffix
+
             check_suffix(self.deblur_psf_out, "deblur_psf_out")
         if self.lut_matrix is not None:
-            choice("lut_matrix", self.lut_matrix, (AUTO, *NAMED))
+            choice("lut_matrix", self.lut_matrix, LUT_MATRICES)
             if self.lut is None:
                 raise InputError("got `lut_matrix`, but no `lut`", parameter="lut_matrix")
         if self.grain is not None:
@@ -121,10 +224,6 @@ class Enhancement(Brief):
             Grain(self.grain, self.grain_seed or 0)  # which checks both
         elif self.grain_seed is not None:
             raise InputError("got `grain_seed`, but no `grain`", parameter="grain_seed")
-
-    def named(self) -> tuple[str, ...]:
-        """Return the parameters that differ from their defaults."""
-        return tuple(chosen(self))
 
     def files(self) -> dict[str, Path]:
         """Return the files that are read, by their parameters."""
@@ -165,74 +264,16 @@ class Enhancement(Brief):
         return self != Enhancement()
 
 
-def steps_before(options: Enhancement, line: Line) -> None:
-    """Add the steps before the frames are enlarged."""
-    from snellen.video.filtering.crop import Crop, area
-
+def add_steps(options: Enhancement, line: Line, *, after: bool = False) -> None:
+    """Add the steps before the frames are enlarged, or those `after` that."""
     stored = [f"`{name}`" for name in ("crop", "vf", "post_vf") if getattr(options, name)]
-    if stored and options.crop != AUTO and line.film.picture.display_matrix is not None:
+    turned = line.film.picture.display_matrix is not None
+    if turned and stored and options.crop != AUTO and not after:
         line.say(f"players turn its pictures: {' and '.join(stored)} get them as they are stored")
-    if options.crop == AUTO:
-        _crop_bars(line)
-    elif options.crop is not None:
-        line.add(Crop(area(options.crop, "crop")))
-    if options.vf is not None:
-        add_filters(line, options.vf, "vf")
-    if options.deblock:
-        add_deblock(line)
-    if options.denoise is not None:
-        add_denoise(line, options.denoise)
-    if options.deblur is not None:
-        from snellen.jobs.film_blur import blur_of, step_of
-
-        given, film = options.deblur, line.film
-        if isinstance(given, str):
-            psf: Psf | None = blur_of(film.path, film.clip.map, options.crop, line.say)
-        else:
-            psf = given
-        if psf is not None:
-            line.add(step_of(psf, line.device))
-
-
-def _crop_bars(line: Line) -> None:
-    """Add the step that leaves black bars out, if there are any."""
-    from snellen.video.filtering.crop import Crop, inside
-
-    if line.film.path is None:
-        raise InputError(
-            "got `crop`=auto, but a pipe, or pictures in files of their own, cannot be looked at "
-            "beforehand",
-            parameter="crop",
-            advice="give the part as W:H:X:Y",
-        )
-    found = None if line.area is None else line.area()
-    if found is None:
-        line.say("`crop`=auto: there are no black bars")
-    else:
-        line.add(Crop(inside(found, line.film.picture.format)))
-
-
-def steps_after(options: Enhancement, line: Line) -> None:
-    """Add the steps after the frames have been enlarged."""
-    if options.sharpen is not None:
-        add_sharpen(line, options.sharpen)
-    if options.deband:
-        add_deband(line)
-    if options.lut is not None:
-        from snellen.filters.lut.step import LutStep
-
-        stated, format = line.info.picture.colorspace, line.film.picture.format
-        size = format.width, format.height
-        matrix, guess = matrix_of(stated, size, options.lut_matrix)
-        line.add(LutStep(options.lut, matrix, line.device, line.say))
-        if guess:
-            line.say(guess)
-    if options.post_vf is not None:
-        add_filters(line, options.post_vf, "post_vf")
-    if options.grain is not None:
-        from snellen.filters.grain import Grain
-
-        line.add(Grain(options.grain, options.grain_seed or 0))
+    for name, one in parameters(Enhancement).items():
+        stage = one.about.step
+        if stage and stage.after == after and getattr(options, name) not in (None, False):
+            stage.add(line, options, name)
 
 
 def enhanced(
@@ -265,10 +306,10 @@ def enhanced(
         line = Line(info, say, device, area, files)
         with ExitStack() as stack:
             stack.callback(lambda: [step.close() for step in reversed(line.steps)])
-            steps_before(options, line)
+            add_steps(options, line)
             step, stated = enlarging(line.info)
             line.add(step, stated.picture)
-            steps_after(options, line)
+            add_steps(options, line, after=True)
             stack.pop_all()
         picture = replace(line.info.picture, format=info.picture.format)
         return Chain(*line.steps), replace(info, picture=picture)

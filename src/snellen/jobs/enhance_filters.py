@@ -1,66 +1,52 @@
 """FFmpeg's filters in the enhancement of films: those that users write, and those with a name.
 
-The chains of the named ones, and why: lab/enhancement.md.
+Why the named ones have these chains: lab/enhancement.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from snellen.errors import InputError
-from snellen.frames.values import number
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from snellen.jobs.enhance_line import Line
 
-DENOISE = ("light", "medium", "strong")
-_LIGHT = "atadenoise=" + ":".join(f"{plane}a=0.03:{plane}b=0.05" for plane in (0, 1, 2))
-_MEDIUM = "fftdnoiz=sigma=4:prev=1:next=1"
-_DEBLOCK = "deblock=filter=weak"
-_DEBAND = "deband=1thr=0.01:2thr=0.01:3thr=0.01:range=32:blur=0"
-_DEBAND_BITS = 10
-"""With 8 bits, deband cannot make steps smaller than they are."""
-_SHARPEST = 0.8
-"""Strength of FFmpeg's cas for the amount 1; near 1 it divides by zero."""
+
+class Stage(NamedTuple):
+    """What makes the steps of an option of enhancement, which stand in the order of its fields."""
+
+    add: Callable[[Line, Any, str], None]
+    """Called with the line, the enhancement and the option's name, if that has a value."""
+    after: bool = False
+    """Whether the frames are enlarged before."""
 
 
-def check_sharpen(amount: float | None) -> None:
-    """Refuse (InputError) an amount that is not above 0, up to 1, and not None."""
-    found = None if amount is None else number(amount)
-    if amount is not None and (found is None or not 0 < found <= 1):
-        raise InputError(
-            f"got `sharpen`={amount}; expected an amount above 0, up to 1", parameter="sharpen"
-        )
+def named(chain: str | Callable[[Any], str], *, after: bool = False, least_bits: int = 0) -> Stage:
+    """Return the stage of FFmpeg's filters that have a name.
+
+    Parameters
+    ----------
+    chain : str or callable
+        The filters; of an option with a value a function of that.
+    after : bool
+        Whether they work on the enlarged frames.
+    least_bits : int
+        Depth that they work at, at least.
+    """
+
+    def add(line: Line, options: Any, name: str) -> None:
+        value = getattr(options, name)
+        words = chain if isinstance(chain, str) else chain(value)
+        add_filters(line, words, name, titled(name, value), least_bits)
+
+    return Stage(add, after)
 
 
-def add_deblock(line: Line) -> None:
-    """Add the filter against the edges of blocks."""
-    add_filters(line, _DEBLOCK, "deblock", "deblock")
-
-
-def add_denoise(line: Line, how: str) -> None:
-    """Add a filter against noise."""
-    if how == "strong":
-        from snellen.filters.nlm.step import Denoiser
-
-        step = Denoiser(device=line.device)
-        step.label = "denoise strong"
-        line.add(step)
-        return
-    chain = _LIGHT if how == "light" else _MEDIUM
-    add_filters(line, chain, "denoise", f"denoise {how}")
-
-
-def add_sharpen(line: Line, amount: float) -> None:
-    """Add contrast adaptive sharpening of luma."""
-    chain = f"cas=strength={_SHARPEST * amount:.6g}:planes=1"
-    add_filters(line, chain, "sharpen", f"sharpen {amount:g}")
-
-
-def add_deband(line: Line) -> None:
-    """Add the filter against bands, which works on 10 bits at least."""
-    add_filters(line, _DEBAND, "deband", "deband", _DEBAND_BITS)
+def titled(name: str, value: Any) -> str:
+    """Return what the printed chain of steps calls a named filter."""
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    return name.replace("_", "-") + ("" if value is True else f" {shown}")
 
 
 def add_filters(

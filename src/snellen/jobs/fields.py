@@ -15,6 +15,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from snellen.errors import InputError, quoted
 from snellen.frames.values import is_name, plain, real
 
+Rows = tuple[Any, ...]
+"""Numbers of an array as nested tuples, rows last: exact, and equal where all numbers are."""
+Psf = Path | Rows
+"""A PSF in a job: a file, or its rows."""
 MOST = 2**63 - 1
 """Greatest whole number of a field; most fields have a range of their own."""
 _OTHER: Any = object()

@@ -19,6 +19,7 @@ from snellen.files import atomic
 from snellen.frames.unchanged import Unchanged
 from snellen.jobs import psf_files
 from snellen.jobs.deblur_step import UNSEEN, DeblurStep, FrameFits
+from snellen.jobs.fields import Psf, Rows
 from snellen.mia.image import deblur
 from snellen.mia.psf import given
 from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
@@ -53,7 +54,7 @@ def blur_of(
     *,
     out: Path | None = None,
     overwrite: bool = False,
-) -> psf_files.Rows | None:
+) -> Rows | None:
     """Return the PSF of a film, as rows; None: there is none that could be undone.
 
     Parameters
@@ -99,7 +100,7 @@ def blur_of(
     return psf
 
 
-def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> psf_files.Rows | None:
+def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> Rows | None:
     """Return the rows of the PSF that the sharpest of some frames share; None: they share none.
 
     Parameters
@@ -129,11 +130,11 @@ def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> psf_files.Ro
         f"deblur: {described(psf)} was found on the {len(chosen)} sharpest of "
         f"{len(planes)} frames, and is undone in all"
     )
-    rows: psf_files.Rows = tuple(tuple(float(x) for x in row) for row in psf)
+    rows: Rows = tuple(tuple(float(x) for x in row) for row in psf)
     return rows
 
 
-def step_of(psf: psf_files.Psf, device: str) -> RegionStep:
+def step_of(psf: Psf, device: str) -> RegionStep:
     """Return the step that undoes a blur, of a file or as rows, in each frame.
 
     Raises

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from numbers import Rational
 from pathlib import Path
 from typing import Any
 
-from snellen.errors import InputError, quoted
+from snellen.errors import InputError
 from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
-from snellen.jobs.fields import check_types
-from snellen.jobs.psf_files import Psf, inline, start_value
-from snellen.mad.definition import Definition
+from snellen.jobs.fields import Psf, check_types
+from snellen.jobs.serial import Job
 from snellen.mia.result import AUTO
-from snellen.video.clip import LONGEST, Clip
+from snellen.schema import (
+    BLUR,
+    ENCODING,
+    FILES,
+    IMAGES,
+    MACHINE,
+    REPORT,
+    VIDEO,
+    option,
+)
+from snellen.video.clip import MANY as MANY
+from snellen.video.clip import Clip
+from snellen.video.clip import seconds as seconds
 from snellen.video.rate import rate
 from snellen.video.sink.encoding import Encoding
 
@@ -26,14 +35,8 @@ File = str | Path
 Time = float | str | Fraction
 """Seconds as a number, or as text: "90.5", "1:30.5"."""
 
-MANY = 10**6
-"""Files of one call at most."""
-
 DECODERS = ("auto", "cpu", "nvdec")
 AUDIO = ("copy", "aac", "opus", "none")
-
-_TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
-
 
 FRAMES = "frames"
 """The prior "auto" of stills, for each frame of a video, too."""
@@ -43,101 +46,204 @@ FRAMES = "frames"
 class VideoOptions(Brief):
     """How videos are read and written; images ignore all of it."""
 
-    clip: Clip = field(default_factory=Clip)
-    """Part of the video, and what becomes of interlaced pictures."""
-    encoding: Encoding = field(default_factory=Encoding)
-    """Encoder and its options."""
-    decoder: str = "auto"
-    """"auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, the CPU's where it does not work."""
-    audio: str = "copy"
-    """What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none"."""
-    fps: Fraction | None = None
-    """Pictures a second of an image sequence: the source is a folder or a pattern of pictures, and
-    becomes a film. Of a film that states no rate, its frames a second. None: neither."""
+    clip: Clip = option(Clip)
+    encoding: Encoding = option(Encoding, group=ENCODING)
+    decoder: str = option(
+        "auto", choices=DECODERS,
+        help="What decodes video; auto is the CPU, by FFmpeg. nvdec, experimental (never yet run "
+        "on hardware), is NVIDIA's, and falls back to the CPU.",
+    )  # fmt: skip
+    audio: str = option(
+        "copy", choices=AUDIO, group=ENCODING, effect="result",
+        help="Copy audio as it is, make AAC or Opus of what is not so yet, or leave it out (none).",
+    )  # fmt: skip
+    fps: Fraction | None = option(
+        None, accepts="float | str | Fraction | None", media="sequence", metavar="RATE",
+        help="Make one film of the pictures of a source that is a folder or a pattern, as "
+        "frames/%05d.png: so many a second, as 25 or 24000/1001. Or the rate of a film that "
+        "states none (y4m of F0:0, SER).",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "fps", rate(self.fps))
         check_types(self)
         check_decoder(self.decoder)
         values.choice("audio", self.audio, AUDIO)
-        rate(self.fps)
         if self.fps is not None:
             object.__setattr__(self, "clip", replace(self.clip, fps=self.fps))
-
-    def named(self) -> tuple[str, ...]:
-        """Return the parameters that differ from their defaults."""
-        chosen: dict[str, Any] = {
-            "codec": self.encoding.codec, "preset": self.encoding.preset,
-            "crf": self.encoding.crf, "encoder_options": self.encoding.options or None,
-            "pix_fmt": self.encoding.pix_fmt,
-            "colour": None if self.encoding.colour == "auto" else self.encoding.colour,
-            "target_mad": self.encoding.target_mad, "target_vmaf": self.encoding.target_vmaf,
-            "target_pool": self.encoding.target_pool, "max_bitrate": self.encoding.max_bitrate,
-            "start": self.clip.start,
-            "duration": self.clip.duration, "frames": self.clip.frames,
-            "deinterlace": self.clip.deinterlace or None,
-            "interlaced": None if self.clip.interlaced == "auto" else self.clip.interlaced,
-            "ivtc": self.clip.ivtc or None,
-            "decoder": None if self.decoder == "auto" else self.decoder,
-            "audio": None if self.audio == "copy" else self.audio,
-            "map": self.clip.map or None,
-        }  # fmt: skip
-        return tuple(name for name, value in chosen.items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MiaSettings(Brief):
     """Settings of MIA, as `snellen.deblur` has them; None: its default."""
 
-    psf: Psf | None = None
-    """The blur, where it is known: a file (.npy, or a grey image), or the rows of an array."""
-    psf_size: int | None = None
-    """Side in pixels of the PSF that is estimated; None: 31."""
-    psf_start: float | Psf | None = None
-    """Where the search for the PSF starts: σ of a Gaussian in pixels, a file, or rows; None: 2."""
-    iterations: int | None = None
-    """At most so many; None: 200."""
-    tolerance: float = 0.0
-    """Stop when ten iterations change the picture by less, relative to it; 0: never."""
-    noise: str = "poisson"
-    """"poisson" or "gaussian"."""
-    read_noise: float = 0.0
-    """Standard deviation of Gaussian noise added to Poisson's, white being 1."""
-    tv: float | None = None
-    """Weight of total variation, 0 to 0.1; None: 0, with a prior by the noise."""
-    prior: str | None = AUTO
-    """"l0": the PSF is found from sharp edges, coarse to fine. None: by the iterations. "auto": of
-    one still without `psf` and `psf_start` as "l0", if that is plausible; else None. "frames":
-    "auto", of each frame of a video, too."""
-    edges: str = "extend"
-    """What is beyond the picture: "extend", "taper" or "circular"."""
-    recentre: bool | str = True
-    """Whether a PSF that was found, and the picture with it, is moved so that its centre of mass
-    is the middle; "whole": by whole pixels."""
-    tile: int | None = None
-    """Side in pixels of tiles with a PSF of their own; None: one PSF for the whole picture."""
-    data_range: float | None = None
-    """Sample value of white of float images; None: 1."""
-    dtype: str | None = None
-    """"float32" or "float64", of the computation; None: float32."""
+    psf: Psf | None = option(
+        None, more="Or an array (…, K, K), as for `snellen.deblur`.", accepts="Any", reads=True,
+        group=BLUR,
+        help="The blur, where it is known: a .npy file, or a grey image.",
+    )  # fmt: skip
+    psf_size: int | None = option(
+        None, unset="31", least=1, group=BLUR,
+        help="Side in pixels of the blur that is estimated, at most the picture's; even ones "
+        "count one more.",
+    )  # fmt: skip
+    psf_start: float | Psf | None = option(
+        None, more="Or an array.", unset="2", accepts="Any", metavar="SIGMA|FILE", group=BLUR,
+        help="Where the search starts: a Gaussian's σ in pixels, or a file as `psf`.",
+    )  # fmt: skip
+    iterations: int | None = option(None, "At most so many iterations.", unset="200", least=1)
+    tolerance: float = option(
+        0.0,
+        "Stop when ten iterations change the picture by less, relative to it, as 0.001; 0: never.",
+        least=0,
+    )
+    noise: str = option(
+        "poisson", choices=("poisson", "gaussian"),
+        help="Noise of light that is counted (poisson), or equal everywhere (gaussian).",
+    )  # fmt: skip
+    read_noise: float = option(
+        0.0, least=0,
+        help="Standard deviation of Gaussian noise added to Poisson's, white being 1; up to 1000.",
+    )  # fmt: skip
+    tv: float | None = option(
+        None, unset="0; with a prior by the noise: 0.001, 0.002 or 0.004", least=0,
+        help="Weight of total variation, against noise, as 0.004, up to 0.1.",
+    )  # fmt: skip
+    prior: str | None = option(
+        AUTO, more="None: none.", choices=(AUTO, FRAMES, "l0", "none"), group=BLUR,
+        help="l0: find the blur from sharp edges, as of a single photograph that was shaken. "
+        "auto: that for images, of which those without blur stay as they are, with a notice, and "
+        "those that are too noisy, or whose blur is not plausible, with a warning; none with "
+        "`psf`, `psf_start`, several images of one object, and videos. frames: auto, for each "
+        "frame of a video, too. none: find the blur along with the picture, by plain MIA.",
+    )  # fmt: skip
+    edges: str = option(
+        "extend", choices=("extend", "taper", "circular"),
+        help="What is beyond the picture: estimated (extend), blended (taper), or its other side "
+        "(circular).",
+    )  # fmt: skip
+    recentre: bool | str = option(
+        True, command=False,
+        help="Whether a blur that was found, and the picture with it, is moved so that its centre "
+        'of mass is the middle; "whole": by whole pixels.',
+    )  # fmt: skip
+    tile: int | None = option(
+        None, unset="one for the whole picture", least=1, group=BLUR,
+        help="Side in pixels of tiles, each with a blur of its own.",
+    )  # fmt: skip
+    data_range: float | None = option(
+        None,
+        "Sample value of white of float images; that of others goes by their bits.",
+        unset="1, or the brightest sample where that is beyond 2, which is said",
+    )
+    dtype: str | None = option(
+        None, unset="float32", choices=("float32", "float64"),
+        help="Precision of the computation.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "psf", inline(self.psf, "psf"))
-        object.__setattr__(self, "psf_start", start_value(self.psf_start))
+        if self.psf is not None or self.psf_start is not None:
+            from snellen.jobs.psf_files import inline, start_value
+
+            object.__setattr__(self, "psf", inline(self.psf, "psf"))
+            object.__setattr__(self, "psf_start", start_value(self.psf_start))
         check_types(self)
+        if self.prior == "none":
+            object.__setattr__(self, "prior", None)
 
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from None, and `prior`, by the names of `snellen.deblur`.
 
         `psf`, `psf_start`, `tile` and `data_range` are left out: each needs a file or the picture.
         """
-        names = (
-            "psf_size", "iterations", "noise", "read_noise", "tv", "prior", "edges", "recentre",
-            "tolerance", "dtype",
-        )  # fmt: skip
-        chosen = {name: getattr(self, name) for name in names}
+        chosen = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("psf", "psf_start", "tile", "data_range"):
+            del chosen[name]
         given = {name: value for name, value in chosen.items() if value is not None}
         prior = AUTO if self.prior == FRAMES else self.prior
         return {**given, "prior": prior}  # whose None is no default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FileOptions(Job):
+    """Options of the jobs that make a file of a file."""
+
+    video: VideoOptions = option(VideoOptions, group=VIDEO, media="video")
+    """How a video is read and written."""
+    quality: int | None = option(
+        None, unset="JPEG 95, AVIF 90, WebP without loss, animated 90", least=1, most=100,
+        group=IMAGES, effect="result",
+        help="Of images that are coded with loss, and of animated WebP.",
+    )  # fmt: skip
+    strict: bool = option(
+        False, group=FILES, effect="result",
+        help="An error, before work starts, where something would be lost (streams, tags, a "
+        "colour profile …), or nvenc replaced.",
+    )  # fmt: skip
+    overwrite: bool = option(
+        False, short="-y", group=FILES, effect="result", single=False,
+        help="Replace existing outputs.",
+    )  # fmt: skip
+    device: str = option(
+        "auto", accepts="str | Sequence[str]", metavar="auto|cpu|cuda:N|cuda:all|…", group=MACHINE,
+        effect="machine",
+        help="auto: the first GPU that works, else the CPU, which also does what the memory of "
+        "that GPU does not suffice for, with a warning; cuda:all: every GPU; cuda:0,cuda:1 or "
+        "cuda:0,1: these. Several share the segments of a long film, and several files; all else "
+        "is the first one's.",
+    )  # fmt: skip
+    threads: int | None = option(
+        None, unset="one for each core of this process", least=1, most=1024, group=MACHINE,
+        effect="machine",
+        help="CPU threads, those of decoder and encoder too.",
+    )  # fmt: skip
+    max_pixels: int | None = option(
+        None, unset="by the memory of this machine", least=1, group=MACHINE, effect="result",
+        help="Refuse pictures and videos of more pixels.",
+    )  # fmt: skip
+    profile: bool = option(
+        False, group=REPORT, effect="result",
+        help="Time each stage; the result has the table, which the command writes to stderr.",
+    )  # fmt: skip
+    segments: bool = option(
+        True, group=FILES, effect="result",
+        help="Whether a film of more than a minute, or of more work than half a minute, is made "
+        "in segments beside the target (.mp4, .mov, .m4v, .mkv), in the folder "
+        "film-4k.mkv.segments: after a kill the same call goes on with those that are finished. "
+        "False: in one piece.",
+        no="Make a long film in one piece, not in segments with which the same command goes on "
+        "after a kill.",
+    )  # fmt: skip
+    keep_segments: bool = option(
+        False, "Leave them there when the film is complete.", group=FILES, effect="result"
+    )
+    discard_segments: bool = option(
+        False, "Remove those of an earlier run first.", group=FILES, effect="result"
+    )
+    workers: int | None = option(
+        None, unset="1; of several GPUs one each", least=1, most=1024, group=FILES,
+        effect="machine", single=False,
+        help="Processes that share several files, and the segments of a long film, with the same "
+        "results; they share the CPU's threads, and the GPUs that `device` names.",
+    )  # fmt: skip
+    cluster: str | None = option(
+        None, metavar="ADDRESS", group=FILES, effect="machine", single=False,
+        help="Work on a cluster of Ray (snellen[cluster]), whose tasks make the segments of a "
+        "film, or several files: auto, HOST:PORT, ray://HOST:PORT; local: one of this machine, "
+        "for this call.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        from snellen.jobs.cluster_connection import check_cluster
+
+        object.__setattr__(self, "device", device_list(self.device))
+        check_types(self)
+        check_optional(self.max_pixels, "max_pixels")
+        check_quality(self.quality)
+        check_threads(self.threads)
+        check_workers(self.workers)
+        check_cluster(self.cluster, self.workers)
+        check_segments(self.segments, self.keep_segments)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -154,98 +260,15 @@ class MadSettings(Brief):
     """"float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures."""
 
     def __post_init__(self) -> None:
+        from snellen.mad.definition import Definition
+
         Definition(self.variant, self.hi_scale, self.eight_bit_lut)  # which checks them
         check_types(self)
-
-
-def video_options(
-    *,
-    start: Time | None,
-    duration: Time | None,
-    frames: int | None,
-    deinterlace: bool | str,
-    interlaced: str,
-    ivtc: bool,
-    decoder: str,
-    codec: str | None,
-    preset: str | None,
-    crf: float | None,
-    encoder_options: Mapping[str, str] | None,
-    pix_fmt: str | None,
-    colour: str,
-    audio: str,
-    map: str | Sequence[str] | None,
-    fps: float | str | Fraction | None,
-    target_mad: float | None,
-    target_vmaf: float | None,
-    target_pool: str | None,
-    max_bitrate: int | str | None,
-) -> VideoOptions:
-    """Return the options of a video from plain values, as `snellen.upscale_file` takes them."""
-    if encoder_options is not None:
-        expected = "names and values as text, such as {'tune': 'film'}"
-        encoder_options = values.texts("encoder_options", encoder_options, expected)
-    clip = Clip(
-        seconds(start, "start"),
-        seconds(duration, "duration"),
-        frames,
-        deinterlace,
-        interlaced,
-        ivtc,
-        maps(map),
-    )
-    encoding = Encoding(
-        codec, preset, crf, encoder_options or {}, pix_fmt, colour, target_mad, target_vmaf,
-        target_pool, max_bitrate,
-    )  # fmt: skip
-    return VideoOptions(clip, encoding, decoder, audio, rate(fps))
-
-
-def maps(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the maps that a str is, or several in a sequence (InputError: they are none)."""
-    if given is None or isinstance(given, str):
-        return () if given is None else (given,)
-    found = values.items("map", given, MANY)
-    return tuple(values.text("map", one, "a map such as 0:a:1, or several") for one in found)
 
 
 def check_decoder(decoder: str) -> None:
     """Refuse (InputError) a decoder that does not exist."""
     values.choice("decoder", decoder, DECODERS)
-
-
-def seconds(value: object, parameter: str) -> Fraction | None:
-    """Return a time in seconds, exactly.
-
-    Parameters
-    ----------
-    value : int, float, Fraction, str or None
-        A float means the decimal number that Python prints for it: 0.1 is 1/10. A str is seconds
-        or [HH:]MM:SS, with up to nine decimals.
-    parameter : str
-        Name for the error.
-
-    Raises
-    ------
-    InputError
-        No such time.
-    """
-    if value is None:
-        return None
-    value = values.plain(value)
-    if isinstance(value, str) and _TIME.fullmatch(value):
-        total = Fraction(0)
-        for part in value.split(":"):
-            total = total * 60 + Fraction(part)
-        return total
-    found = values.number(value)
-    if found is not None and abs(found) <= LONGEST:
-        return Fraction(value) if isinstance(value, Rational) else Fraction(str(found))
-    raise InputError(
-        f"got `{parameter}`={quoted(value)}; expected seconds or [HH:]MM:SS, such as 90.5 or "
-        "1:30.5",
-        parameter=parameter,
-    )
 
 
 def path(value: object, parameter: str) -> Path:

@@ -22,16 +22,13 @@ from snellen.files.kinds import is_image
 from snellen.files.opening import contents
 from snellen.files.protection import place
 from snellen.frames import arrays, values
+from snellen.jobs.fields import Psf, Rows
 from snellen.mia.psf import given
 
 Array = npt.NDArray[Any]
 
 _MOST_BYTES = 1 << 28
 """Of a file with an array: enough for 700 PSFs of 299 × 299 pixels in float32."""
-Rows = tuple[Any, ...]
-"""Numbers of an array as nested tuples, rows last: exact, and equal where all numbers are."""
-Psf = Path | Rows
-"""A PSF in a job: a file, or its rows."""
 
 SUFFIXES = (".npy", ".png")
 """Of files that PSFs are written to."""

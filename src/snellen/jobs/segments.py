@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import partial, reduce
 from hashlib import file_digest, sha256
 from io import BufferedReader
 from pathlib import Path
@@ -14,6 +14,7 @@ from snellen.files.opening import opened, raw
 from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.naming import segments_folder
+from snellen.schema import parameters
 
 if TYPE_CHECKING:
     from snellen.jobs.choice import Models
@@ -29,11 +30,6 @@ _END = 1 << 20
 """Bytes at each end of an input that are hashed."""
 _MOST = 1 << 30
 """Bytes of such a file that is at an address."""
-_FREE = frozenset(
-    {"source", "target", "device", "strict", "overwrite", "max_pixels", "threads", "profile",
-     "segments", "keep_segments", "discard_segments", "quality", "model", "workers", "cluster"}
-)  # fmt: skip
-"""Fields of a job that do not change the film; input and models are known by their contents."""
 
 
 def segments_of(
@@ -109,8 +105,12 @@ def _chosen(job: FilmJob) -> dict[str, Any]:
 
     Sound is added when all segments are there.
     """
-    found = {name: value for name, value in json.loads(job.to_json()).items() if name not in _FREE}
-    found["video"].pop("audio", None)
+    found: dict[str, Any] = json.loads(job.to_json())
+    del found["source"], found["target"]  # the input is known by its contents
+    for one in parameters(type(job)).values():
+        if one.about.effect != "pixels":
+            *outer, name = one.path
+            del reduce(dict.__getitem__, outer, found)[name]
     return found
 
 

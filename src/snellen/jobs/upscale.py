@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
-from snellen.jobs.cluster_connection import check_cluster
 from snellen.jobs.enhance import Enhancement
-from snellen.jobs.fields import check_types
-from snellen.jobs.options import (
-    VideoOptions,
-    check_optional,
-    check_quality,
-    check_segments,
-    check_threads,
-    check_workers,
-    device_list,
-    path,
-)
-from snellen.jobs.profile import Profile
-from snellen.jobs.serial import Job
-from snellen.upscaling.shipped import exclude, known
-from snellen.upscaling.target import SCALES, Target, target, text_of
+from snellen.jobs.options import FileOptions, path
+from snellen.schema import ENHANCEMENT, option
+from snellen.upscaling.shipped import AUTO, DEFAULT, OWN, exclude, kinds, known, methods
+from snellen.upscaling.target import FITS, SCALES, Target, target, text_of
 
 if TYPE_CHECKING:
+    from snellen.jobs.profile import Profile
     from snellen.video.convert import Summary
 
+_METHODS, _KINDS = methods(), kinds()
 CHROMA = ("auto", "cpu", "gpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class UpscaleJob(Job):
+class UpscaleJob(FileOptions):
     """Enlarge one image or video by super-resolution.
 
     A value: it can be pickled, or written as JSON, and run in another process.
@@ -48,70 +38,55 @@ class UpscaleJob(Job):
     """Image or video file; "-": standard input, y4m or an image."""
     target: Path
     """File for the result; "-": y4m on standard output."""
-    scale: float | None = None
-    """Magnification: 2, 3, 4, or any number above 1 up to 16, which two magnifications in a row and
-    a filter make; None: 2, unless there is a size or a height."""
-    size: str | None = None
-    """Size in place of `scale`: "3840x2160", "8k", "4k", "2160p", "1440p", "1080p" or "720p"; the
-    largest picture inside it, with square pixels."""
-    height: int | None = None
-    """Rows in place of `scale`; the width follows."""
-    fit: str | None = None
-    """How a picture of another shape fits `size`: "pad" with black, "crop", "stretch"; None: it is
-    as large as fits inside."""
-    model: str | Path | None = None
-    """A shipped model's name or a .safetensors file; None: ours for this scale."""
-    method: str | None = None
-    """Method of our model: "cnn-fine", "cnn-fast" or "aplus"; "auto" or None: the first. Not with
-    `model`."""
-    source_kind: str | None = None
-    """Kind of pictures that our model is for: "clean"; "film", coded; "soft", coded and blurred;
-    "auto" or None: of a video, what its codec, bits, sharpness and traces of coding say; of an
-    image "clean", with a notice if it looks coded. Not with `model`."""
-    device: str = "auto"
-    """"auto", "cpu", "cuda" or "cuda:N"; several GPUs, "cuda:all" or "cuda:0,cuda:1", share the
-    segments of a film, and several files; all else is the first one's."""
-    chroma: str = "auto"
-    """Where video's chroma is enlarged: "auto", "cpu" or "gpu"."""
-    video: VideoOptions = field(default_factory=VideoOptions)
-    """How a video is read and written."""
-    enhancement: Enhancement = field(default_factory=Enhancement)
+    scale: float | None = option(
+        None, unset="2, unless there is a `size` or a `height`", metavar="N",
+        help="Magnification: 2, 3, 4, or any number above 1 up to 16, as 1.5. For others than the "
+        "first three, the smallest of these that reaches it, or two in a row, enlarges, and a "
+        "filter makes the result as small as it is to be.",
+    )  # fmt: skip
+    size: str | None = option(
+        None, more="Or (3840, 2160).", accepts="str | tuple[int, int] | None", metavar="WxH|4k|…",
+        help="Size instead of `scale`: 3840x2160, 8k, 4k, 2160p, 1440p, 1080p or 720p; the "
+        "largest picture inside it, with square pixels.",
+    )  # fmt: skip
+    height: int | None = option(None, "Rows instead of `scale`; the width follows.", least=1)
+    fit: str | None = option(
+        None, choices=FITS,
+        help="How a picture of another shape becomes exactly `size`: pad it with black, crop what "
+        "is beyond it, or stretch it.",
+    )  # fmt: skip
+    model: str | Path | None = option(
+        None, unset="by scale, `method` and `source_kind`", metavar="NAME|FILE", effect="contents",
+        help="A shipped model's name (snellen doctor lists them; t91-x2 is A+ of 2014), or a "
+        ".safetensors file of A+ or of a compact network. It makes a `size`, `height` or `scale` "
+        "of another magnification, too, if need be twice.",
+    )  # fmt: skip
+    method: str | None = option(
+        None, accepts="Method | None", choices=(AUTO, *_METHODS), advice=OWN,
+        command=len(_METHODS) > 1,
+        help="What enlarges luma; not with `model`.",
+        unset=f"auto, which is {DEFAULT}",
+    )  # fmt: skip
+    source_kind: str | None = option(
+        None, accepts="SourceKind | None", choices=(AUTO, *_KINDS), flag="--source",
+        command=len(_KINDS) > 1,
+        help="What the pictures are: clean, film (coded) or soft (coded and blurred); not with "
+        "`model`.",
+        unset="auto: of images clean, with a notice if they look coded; of videos what codec, "
+        "bits, sharpness and traces of coding say",
+    )  # fmt: skip
+    chroma: str = option(
+        "auto", choices=CHROMA, media="video",
+        help="Where a video's chroma is enlarged if a GPU enlarges luma.",
+    )  # fmt: skip
+    enhancement: Enhancement = option(Enhancement, group=ENHANCEMENT, media="video")
     """What else is done to a video's frames."""
-    quality: int | None = None
-    """Of JPEG, WebP and AVIF, 1 … 100; None: 95, without loss, 90."""
-    strict: bool = False
-    """Whether a loss (streams, tags, a colour profile …) is an error."""
-    overwrite: bool = False
-    """Whether a file called `target` is replaced."""
-    max_pixels: int | None = None
-    """Most pixels of a picture that is read; None: by the memory of the machine."""
-    threads: int | None = None
-    """CPU threads; None: one for each core of this process."""
-    profile: bool = False
-    """Whether the result has a `profile`: the time of each stage."""
-    segments: bool = True
-    """Whether a long film is made in segments, which outlive a run that is killed."""
-    keep_segments: bool = False
-    """Whether they stay when the film is complete."""
-    discard_segments: bool = False
-    """Whether those of an earlier run are removed first."""
-    workers: int | None = None
-    """Processes that share a film's segments, or several files; None: one, or one for each GPU."""
-    cluster: str | None = None
-    """The cluster of Ray that makes a film's segments, or several files; None: this machine."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))
         object.__setattr__(self, "target", path(self.target, "target"))
-        object.__setattr__(self, "device", device_list(self.device))
         object.__setattr__(self, "size", text_of(self.size))
-        check_types(self)
-        check_optional(self.max_pixels, "max_pixels")
-        check_quality(self.quality)
-        check_threads(self.threads)
-        check_workers(self.workers)
-        check_cluster(self.cluster, self.workers)
-        check_segments(self.segments, self.keep_segments)
+        FileOptions.__post_init__(self)
         if self.chroma not in CHROMA:
             raise InputError(
                 f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",

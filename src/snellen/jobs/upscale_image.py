@@ -14,6 +14,7 @@ from snellen.jobs.fallback import on_device
 from snellen.jobs.sizes import image_at
 from snellen.jobs.stills import damaged, further, opened, pages_of, rows_of, samples_of
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+from snellen.schema import named
 from snellen.stills.still import Still, write, write_pages
 from snellen.upscaling import image
 from snellen.upscaling.target import SCALES
@@ -22,11 +23,10 @@ from snellen.upscaling.target import SCALES
 def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
     """Enlarge an image, or all pages of a TIFF file."""
     models = Models(job.model, job.method, job.source_kind)
-    chroma = ("chroma",) if job.chroma != "auto" else ()
     pages = pages_of(job.source, job.target)
     still, lost = opened(
         job.source, job.target, strict=job.strict, overwrite=job.overwrite,
-        unused=(*job.video.named(), *job.enhancement.named(), *chroma), quality=job.quality,
+        unused=named(job, "video"), quality=job.quality,
         events=events, page=pages[0] if pages else None,
     )  # fmt: skip
 

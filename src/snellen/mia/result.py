@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-import numpy as np
-import numpy.typing as npt
-
 from snellen.frames.brief import Brief
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from typing_extensions import TypeVar  # which mypy knows wherever it runs
 
     Array = TypeVar("Array", default=Any)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Rational
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
-from snellen.frames.values import choice, flag, number, plain, whole
+from snellen.frames.values import choice, flag, items, number, plain, text, whole
+from snellen.schema import option
 from snellen.video.rate import rate
 from snellen.video.selection import check
 
 LONGEST = 10**9
 """Greatest time in seconds: FFmpeg's are 64-bit ticks."""
+
+MANY = 10**6
+"""Maps at most."""
+_TIME = re.compile(r"\d{1,9}(\.\d{1,9})?|(\d{1,3}:)?\d{1,3}:[0-5]\d(\.\d{1,9})?")
 
 INTERLACED = ("auto", "ignore", "top", "bottom")
 DEINTERLACE = ("frame", "field")
@@ -22,45 +29,45 @@ DEINTERLACE = ("frame", "field")
 class Clip(Brief):
     """Which part of the input to work on, and how interlaced pictures become progressive."""
 
-    start: Fraction | None = None
-    """Seconds from the beginning; the first frame at or after it becomes time 0."""
-    duration: Fraction | None = None
-    """Seconds from `start`."""
-    frames: int | None = None
-    """At most so many frames."""
-    deinterlace: bool | str = False
-    """"frame" (or True): a frame of each interlaced picture; "field": one of each of its two
-    fields, at twice the rate. False: interlaced pictures are refused."""
-    interlaced: str = "auto"
-    """"auto": pictures marked as interlaced are, unless the content says that they are not;
-    "ignore": none is; "top", "bottom": all are, and this field comes first."""
-    ivtc: bool = False
-    """True: film at 24 frames a second is taken out of interlaced pictures at 30 (telecine)."""
-
-    map: tuple[str, ...] = ()
-    """Streams that are kept, as FFmpeg's -map has them: "0:a:1"; empty: all. The first video among
-    them is worked on; where there is none, as without maps."""
-
+    start: Fraction | None = option(
+        None, accepts="Time | None", metavar="TIME",
+        help="Begin here, in seconds or [HH:]MM:SS: the first frame at or after it becomes time 0.",
+    )  # fmt: skip
+    duration: Fraction | None = option(
+        None, accepts="Time | None", metavar="TIME",
+        help="Stop after so long, in seconds or [HH:]MM:SS from `start`.",
+    )  # fmt: skip
+    frames: int | None = option(None, "Stop after so many frames.", least=1)
+    deinterlace: bool | str = option(
+        False, more="True means frame.", choices=DEINTERLACE,
+        help="Make interlaced video progressive (bwdif), which is refused otherwise: frame by "
+        "frame; field: each field becomes a frame, at twice the rate.",
+    )  # fmt: skip
+    interlaced: str = option(
+        "auto", choices=INTERLACED,
+        help="Which frames are interlaced; auto: those marked, if the content of several places "
+        "agrees, and with `deinterlace` by content alone; ignore: none; top, bottom: all, this "
+        "field first.",
+    )  # fmt: skip
+    ivtc: bool = option(
+        False, "Take film out of telecined video: 24 frames a second of 30 interlaced ones."
+    )
+    map: tuple[str, ...] = option(
+        (), unset="all", accepts="str | Sequence[str] | None", metavar="0:a:1",
+        help="Streams to keep, as for FFmpeg's -map: 0:a:1, 0:s?, 0:a:m:language:eng, -0:d; the "
+        "first video among them is worked on, and where there is none, as without them.",
+    )  # fmt: skip
     fps: Fraction | None = None
     """Frames a second of a film that states no rate, as y4m of F0:0 and SER. None: as it states,
     or 25."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.map, tuple) or not all(isinstance(s, str) for s in self.map):
-            raise InputError(
-                f"got `map`={quoted(self.map)}; expected a tuple of text",
-                parameter="map",
-            )
-        object.__setattr__(self, "map", tuple(map(plain, self.map)))
+        object.__setattr__(self, "map", _maps(self.map))
         check(self.map)
         object.__setattr__(self, "fps", rate(self.fps))
-        for name in ("start", "duration", "frames"):
-            object.__setattr__(self, name, plain(getattr(self, name)))
+        object.__setattr__(self, "frames", plain(self.frames))
         for name in ("start", "duration"):
-            value = getattr(self, name)
-            found = number(value)
-            if value is not None and (found is None or abs(found) > LONGEST):
-                raise InputError(f"got `{name}`={quoted(value)}; expected seconds", parameter=name)
+            object.__setattr__(self, name, seconds(getattr(self, name), name))
         if self.start is not None and self.start < 0:
             raise InputError(
                 f"got `start`={float(self.start):g}; expected seconds from 0 on", parameter="start"
@@ -96,3 +103,45 @@ class Clip(Brief):
     def is_part(self) -> bool:
         """Return whether it is a part: then numbers about the whole input do not hold."""
         return any(value is not None for value in (self.start, self.duration, self.frames))
+
+
+def seconds(value: object, parameter: str) -> Fraction | None:
+    """Return a time in seconds, exactly.
+
+    Parameters
+    ----------
+    value : int, float, Fraction, str or None
+        A float means the decimal number that Python prints for it: 0.1 is 1/10. A str is seconds
+        or [HH:]MM:SS, with up to nine decimals.
+    parameter : str
+        Name for the error.
+
+    Raises
+    ------
+    InputError
+        No such time.
+    """
+    if value is None:
+        return None
+    value = plain(value)
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        total = Fraction(0)
+        for part in value.split(":"):
+            total = total * 60 + Fraction(part)
+        return total
+    found = number(value)
+    if found is not None and abs(found) <= LONGEST:
+        return Fraction(value) if isinstance(value, Rational) else Fraction(str(found))
+    raise InputError(
+        f"got `{parameter}`={quoted(value)}; expected seconds or [HH:]MM:SS, such as 90.5 or "
+        "1:30.5",
+        parameter=parameter,
+    )
+
+
+def _maps(given: object) -> tuple[str, ...]:
+    """Return the maps that a str is, or several in a sequence (InputError: they are none)."""
+    if given is None or isinstance(given, str):
+        return () if given is None else (plain(given),)
+    found = items("map", given, MANY)
+    return tuple(text("map", one, "a map such as 0:a:1, or several") for one in found)

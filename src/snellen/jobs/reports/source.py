@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
 from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.enhance import Enhancement, steps_before
+from snellen.jobs.enhance import Enhancement, add_steps
 from snellen.jobs.enhance_line import Line
 from snellen.jobs.upscale import UpscaleJob
 from snellen.jobs.upscale_video import models_of
@@ -90,7 +90,7 @@ class Shown:
             from snellen.video.chain import Chain
 
             line = Line(info, lambda text: None, area=area)
-            steps_before(before, line)
+            add_steps(before, line)
             return Chain(*line.steps), line.info
 
         return SteppedSource(job.source, clip, decoder, make)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice, integer, plain, real, text, texts
 from snellen.metrics.registry import METRICS, goals
+from snellen.schema import option
 from snellen.video.sink import registry
 from snellen.video.sink.registry import LOSSLESS, WORST, Traits
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # it would import PyAV, which pictures do without
 
 COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
 
+_POOLS = tuple(dict.fromkeys(one for goal in goals().values() for one in goal.pools))
 _TEXTS = ("codec", "preset", "pix_fmt", "colour", "target_pool")
 _BIT_RATE = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)([kKmMgG]?)", re.ASCII)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
@@ -50,33 +52,56 @@ class Target:
 class Encoding(Brief):
     """How to encode; None: our choice."""
 
-    codec: str | None = None
-    """FFmpeg's name of an encoder, or that of a codec, which becomes its encoder; None: one for
-    the pictures, among those that the container takes: `registry.DEFAULT`. Where one of NVIDIA's or
-    Intel's does not work, the CPU encodes the same codec."""
-    preset: str | None = None
-    """The encoder's name of it; NVIDIA's: p1 (fastest) to p7 (best)."""
-    crf: float | None = None
-    """Constant quality, smaller is better; NVIDIA's encoders call it cq."""
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Further options of the encoder, FFmpeg's names."""
-    pix_fmt: str | None = None
-    """FFmpeg's name; None: the one of the encoder's formats that loses nothing, or least."""
-    colour: str = "auto"
-    """What the output states of its colours: "auto": as the input, but where it states nothing and
-    players would guess otherwise of the larger picture, their guess of the input; "keep": as the
-    input; or what they are: "bt709", "bt601-625", "bt601-525", "bt2020"."""
-    target_mad: float | None = None
-    """MAD that the film is to have against the frames that the encoder gets, by which its `crf` is
-    chosen: 0 is identical."""
-    target_vmaf: float | None = None
-    """Likewise VMAF: 100 is best."""
-    target_pool: str | None = None
-    """How scores of frames become one: "mean"; of MAD also "rms" (root mean square) or "p95" (95th
-    percentile), of VMAF "harmonic" (mean) or "p5" (5th percentile). None: the mean."""
-    max_bitrate: int | str | None = None
-    """Most bits a second of the video, over a buffer of one second: a number, or text as "20M" or
-    "800k", which becomes one. None: no limit."""
+    codec: str | None = option(
+        None,
+        "Video encoder by FFmpeg's name, or codec: "
+        f"{registry.CODECS}. Those of NVENC and QSV are experimental (never yet run on hardware); "
+        "where one does not work, the CPU encodes the same codec.",
+        unset=f"{registry.DEFAULT}, which keep the alpha channel of others, too",
+        metavar="NAME",
+    )
+    preset: str | None = option(
+        None, unset=registry.defaults(lambda one: one.preset), metavar="NAME",
+        help="The encoder's preset; with nvenc p1 (fastest) to p7 (best).",
+    )  # fmt: skip
+    crf: float | None = option(
+        None, metavar="N",
+        help="The encoder's quality, smaller is better; cq with nvenc.",
+        unset=f"nearly without visible loss: {registry.defaults(lambda one: one.crf)}",
+    )  # fmt: skip
+    options: Mapping[str, str] = option(
+        dict, name="encoder_options", flag="--encoder-option", short="-e",
+        accepts="Mapping[str, str] | None", metavar="KEY=VALUE",
+        help="Any option of the encoder, by FFmpeg's name.",
+    )  # fmt: skip
+    pix_fmt: str | None = option(
+        None, unset="the input's, or the encoder's that loses least", metavar="NAME",
+        help="FFmpeg's pixel format of the output, as yuv420p10le.",
+    )  # fmt: skip
+    colour: str = option(
+        "auto", choices=COLOURS, metavar="NAME",
+        help="What the output states of its colours: keep: as the input; bt709, bt601-625, "
+        "bt601-525 or bt2020: that; auto: as the input, but what players assume of an untagged "
+        "one where they would take the larger picture for BT.709.",
+    )  # fmt: skip
+    target_mad: float | None = option(
+        None, more="The finished film is scored: `result.summary.reached`.", metavar="X",
+        help="Instead of `crf`: the crf that gives the film this MAD (0 is identical) against the "
+        "frames that the encoder gets; probes on excerpts find it.",
+    )  # fmt: skip
+    target_vmaf: float | None = option(
+        None, "Likewise, this VMAF (100 is best); Python 3.12 or later.", metavar="X"
+    )
+    target_pool: str | None = option(
+        None, unset="mean", choices=_POOLS, metavar="NAME",
+        help="How scores of frames become one: mean; of MAD also rms (root mean square) or p95 "
+        "(95th percentile), of VMAF harmonic (mean) or p5 (5th percentile).",
+    )  # fmt: skip
+    max_bitrate: int | str | None = option(
+        None, metavar="RATE",
+        help="Most bits a second of the video, as 20M or 800k, over a buffer of one second (of "
+        "VP9 on average); it wins over a target.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
@@ -96,7 +121,9 @@ class Encoding(Brief):
                 )
             object.__setattr__(self, "crf", quality)
         # A copy, which a change of the caller's leaves alone.
-        object.__setattr__(self, "options", texts("encoder_options", self.options))
+        given = {} if self.options is None else self.options
+        expected = "names and values as text, such as {'tune': 'film'}"
+        object.__setattr__(self, "options", texts("encoder_options", given, expected))
         object.__setattr__(self, "max_bitrate", _bit_rate(self.max_bitrate))
         self._check_target()
 

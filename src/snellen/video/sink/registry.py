@@ -7,9 +7,9 @@ defaults, ranges, advice in messages and help texts are made from here. What som
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from statistics import mode
 
 
 def _as_many_as_cores(cores: int) -> int:
@@ -210,6 +210,10 @@ DEFAULT = (
 )
 """The choices of `defaults.py`, for help texts."""
 
+_CODECS = {known.codec: name for name, known in ENCODERS.items() if known.codec}
+CODECS = f"{', '.join(_CODECS)} stand for {', '.join(_CODECS.values())}"
+"""The names of codecs that are taken, for help texts."""
+
 
 def traits(name: str) -> Traits:
     """Return what is known of an encoder."""
@@ -235,6 +239,6 @@ def parameter_options() -> Iterator[str]:
 def defaults(of: Callable[[Traits], str | float | None]) -> str:
     """Return the defaults of a setting in words: the one of most encoders, then the others."""
     given = {name: of(known) for name, known in ENCODERS.items() if of(known) is not None}
-    usual = mode(given.values())
+    usual = Counter(given.values()).most_common(1)[0][0]
     others = [f"{name} {value}" for name, value in given.items() if value != usual]
     return f"{usual}; {', '.join(others)}"
