@@ -331,6 +331,12 @@ def test_other_encoders_reach_their_target(plain, tmp_path, codec, options):
     assert summary.reached.difference < 0.2
 
 
+def coded(file):
+    """Return the bytes of a video without those of its container."""
+    with av.open(str(file)) as container:
+        return sum(packet.size for packet in container.demux(video=0))
+
+
 @pytest.mark.slow
 def test_a_limit_keeps_the_bit_rate_and_wins_over_a_target(tmp_path):
     source = make(tmp_path / "in.mkv", frames=100)
@@ -341,8 +347,9 @@ def test_a_limit_keeps_the_bit_rate_and_wins_over_a_target(tmp_path):
         limit = free.stat().st_size * 8 // 4 // 3  # a third of its mean
         encoding = Encoding(codec=codec, preset=preset, crf=10, max_bitrate=limit)
         convert(source, held, Nearest(), encoding=encoding)
-        # The buffer is full at first, and holds another second.
-        assert held.stat().st_size < (1 / 3 * 5 / 4 + 0.1) * free.stat().st_size
+        # Four seconds, and another one in the buffer, which is full at first. With a limit
+        # libsvtav1 does not give the same twice: 6350 to 7010 bytes of 14613 were seen.
+        assert coded(held) < limit / 8 * 5 + 0.1 * coded(free)
     easy, _ = run(source, tmp_path / "out.mkv", 0.3)
     limit = max(10_000, round(easy.reached.choice.probes[-1].bitrate / 4))
     encoding = Encoding(preset="ultrafast", target_mad=0.3, max_bitrate=limit)
