@@ -48,7 +48,7 @@ def test_regions_and_bursts_are_in_flight(monkeypatch, random, window):
         Deferred.begun = Deferred.most = 0
         step.prepare(format)
         assert fits.rows == [] and Deferred.begun == (kind is Deferred)
-        found.append([one.planes[0] for one in in_flight(step.submit, frames, step.slots)])
+        found.append([one.planes[0] for one in in_flight(step.submit, frames, step.traits.slots)])
         assert [row.frame for row in fits.rows] == list(range(7)) and len(fits.psfs) == 7
         step.close()
     assert Deferred.most == 3 and Deferred.begun == 8

@@ -187,7 +187,7 @@ def test_the_step_undoes_a_given_blur(random):
     assert errors[1] < 0.6 * errors[0]
     np.testing.assert_array_equal(found[0][0], found[2][0])
     np.testing.assert_array_equal(found[0][1], chroma)
-    assert step.label == "deblur 15×15"
+    assert step.traits.label == "deblur 15×15"
 
 
 def test_values(tmp_path):

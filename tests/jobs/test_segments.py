@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from snellen.errors import DeviceError
+from snellen.frames.step import Traits
 from snellen.jobs import fallback
 from snellen.jobs.events import Silent
 from snellen.jobs.film import converted
@@ -54,7 +55,7 @@ class Failing(Dying):
 
     def __init__(self, frames):
         super().__init__(frames)
-        self.device_name = "NVIDIA H100"
+        self.traits = Traits(device_name="NVIDIA H100")
 
     def run(self, frame):
         try:

@@ -10,11 +10,12 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Traits
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, convert, drain
+from snellen.video.luma_operation import LumaOperation
 from snellen.video.region import RegionStep
-from snellen.video.step import RateStep
 from snellen.video.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.steps import Device, Double, Half, Nearest, OnDevice, Wide
@@ -76,7 +77,7 @@ class Submitting(Nearest):
 
     def __init__(self, slots=3):
         super().__init__()
-        self.slots = slots
+        self.traits = Traits(slots=slots, call="submit")
         self.waiting, self.most, self.at_close = [], 0, None
 
     def submit(self, frame):
@@ -103,19 +104,14 @@ def test_steps_with_submit(plain, tmp_path, kinds):
     assert all(step.most == 3 for step in steps if isinstance(step, Submitting))
 
 
-class Inverse:
+class Inverse(LumaOperation):
     """1 − luma."""
-
-    device_name = "cpu"
 
     def prepare(self, height, width):
         pass
 
     def run(self, plane):
         return 1 - plane
-
-    def close(self):
-        pass
 
 
 @pytest.mark.slow
@@ -185,7 +181,7 @@ class TestRates:
     def test_steps_of_both_kinds(self, film, tmp_path):
         """Drop, enlarge with frames in flight, double: the last one gets the first one's rest."""
         chain = Chain(Half(), Wide(3), Double())
-        assert (chain.rate, chain.ticks) == (1, 2)
+        assert (chain.traits.rate, chain.traits.ticks) == (1, 2)
         summary, found = converted(film, tmp_path / "out.mkv", chain)
         assert (summary.frames, summary.width) == (10, 2 * WIDTH)
         assert found.times == [Fraction(n, 25) for n in range(10)]
@@ -201,7 +197,7 @@ class TestRates:
     def test_push(self):
         """As a step of its own, one frame at a time."""
         chain = Chain(Half(), Double())
-        assert isinstance(chain, RateStep)
+        assert chain.traits.call == "push"
         chain.prepare(Format(8, 6))
         out = [one for n in range(4) for one in chain.push(frame(n))]
         assert [one.pts for one in out] == [0, 2]
@@ -246,13 +242,13 @@ class TestDevices:
         assert (found.planes[0] == 22).all() and (found.pts, found.duration) == (0, 1)
         taken = [step.taken_on_device for step in chain.steps]
         assert taken == [[False], [True], [False], [False], [False], [True]]
-        assert (chain.device, chain.device_name) == ("cpu", "cuda:0, cpu, cuda:1")
+        assert (chain.traits.device, chain.traits.device_name) == ("cpu", "cuda:0, cpu, cuda:1")
 
     def test_the_chains_results_stay_too(self):
         chain = Chain(Device(), Device())
         assert chain.prepare(Format(8, 6), 10, on_device=True).bits == 10
         (plane,) = chain.run(frame()).planes
-        assert isinstance(plane, OnDevice) and chain.device == "cuda:0"
+        assert isinstance(plane, OnDevice) and chain.traits.device == "cuda:0"
 
     def test_the_depth_is_that_of_the_cpu(self):
         """Between steps on one GPU, too: all of them work at a greater depth of the results."""
@@ -289,7 +285,7 @@ class TestDevices:
             other.prepare(one.prepare(format))
             expected = [other.run(one.run(Frame(p, n))) for n, p in enumerate(planes)]
         chain = Chain(Upscaler(2, model, "cuda", "gpu"), Upscaler(2, model, "cuda", "gpu"))
-        assert chain.device == "cuda:0"
+        assert chain.traits.device == "cuda:0"
         assert chain.prepare(format) == format.scaled(4)
         inner = chain.steps[0].run(Frame(planes[0]))
         assert not any(isinstance(plane, np.ndarray) for plane in inner.planes)

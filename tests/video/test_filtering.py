@@ -12,6 +12,7 @@ from av.filter import filters_available
 
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
+from snellen.frames.step import Traits
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, LateStep, convert
 from snellen.video.filtering import graph
@@ -138,7 +139,8 @@ def test_what_changes_nothing_is_exact(tmp_path, chain, pix_fmt, size):
         for one, frame in zip(found, frames, strict=True):
             for plane, expected in zip(one.planes, frame.planes, strict=True):
                 assert plane.dtype == expected.dtype and (plane == expected).all()
-    assert (step.losses, step.notes, step.rate, step.ticks, step.reach) == ((), (), 1, 1, 0)
+    assert (step.losses, step.said) == ((), ())
+    assert step.traits == Traits(call="push", label=step.traits.label)
     step.close()
 
 
@@ -153,7 +155,7 @@ def test_lost_bits_are_said_and_the_depth_is_kept(deep):
     step, frames, info = step_of(deep, "gradfun")
     assert step.prepare(info.picture.format) == info.picture.format
     assert "gradfun of `vf` works on 8 bits (yuv420p)" in step.losses[0]
-    assert step.label == "vf (yuv420p10le → yuv420p → yuv420p10le)"
+    assert step.traits.label == "vf (yuv420p10le → yuv420p → yuv420p10le)"
     assert np.abs(pushed(step, frames)[0].planes[0].astype(int) - frames[0].planes[0]).max() < 64
 
 
@@ -206,7 +208,7 @@ def test_colours_that_a_filter_changes_are_stated(deep):
 def test_an_unknown_matrix_is_guessed_and_said(tmp_path):
     film = make(tmp_path / "in.mkv", codec="ffv1", frames=1)
     step, _, _ = step_of(film, "curves")
-    assert "BT.601" in step.notes[0]
+    assert "BT.601" in step.said[0]
     assert step.picture.colorspace == 2  # as the input, which states none
 
 
@@ -229,8 +231,8 @@ def test_times(tmp_path, chain, times, ticks):
     step, frames, info = step_of(film, chain)
     step.prepare(info.picture.format)
     found = pushed(step, frames)
-    base = info.time_base / step.ticks
-    assert step.ticks == ticks
+    base = info.time_base / step.traits.ticks
+    assert step.traits.ticks == ticks
     assert [one.pts * base for one in found][: len(times)] == times
     ends = [one.pts + one.duration for one in found]
     assert ends[:-1] == [one.pts for one in found[1:]] and ends[-1] > found[-1].pts
@@ -310,10 +312,10 @@ def test_the_next_run_after_an_error(deep):
     """What comes after `close` is nothing; a step that is closed twice stays closed."""
     step, frames, info = step_of(deep, "null")
     step.prepare(info.picture.format)
-    step.push(frames[0])
+    list(step.push(frames[0]))
     step.close()
     step.close()
-    assert step.push(None) == []
+    assert list(step.push(None)) == []
     assert isinstance(frames[0], Frame)
 
 
@@ -415,14 +417,14 @@ def test_tones_that_are_mapped_are_no_hdr10(bright, chain):
         assert source.info.picture.light
         step = FilterStep(parse(chain, "vf"), source.info, "vf")
     assert not step.picture.light
-    assert "behind `vf` the HDR10 light levels" in step.notes[0]
-    assert CHAINS[chain] in str(step.notes[1:]) and len(step.notes) == 1 + bool(CHAINS[chain])
+    assert "behind `vf` the HDR10 light levels" in step.said[0]
+    assert CHAINS[chain] in str(step.said[1:]) and len(step.said) == 1 + bool(CHAINS[chain])
 
 
 def test_other_filters_keep_hdr10(bright):
     with closing(Source(bright, Clip())) as source:
         step = FilterStep(parse("hflip,scale=32:24", "vf"), source.info, "vf")
-        assert step.picture.light == source.info.picture.light and step.notes == ()
+        assert step.picture.light == source.info.picture.light and step.said == ()
 
 
 @pytest.mark.parametrize("codec", ["libx264", "libx265"])

@@ -58,14 +58,13 @@ CHAINS = [
 @pytest.mark.slow
 @pytest.mark.cases(len(CHAINS))
 @pytest.mark.parametrize("chains", CHAINS)
-def test_results_are_those_that_push_returns(film, chains, monkeypatch):
+def test_a_bound_of_memory_changes_no_result(film, chains, monkeypatch):
     """Whatever part of them is taken at once."""
     found = []
     for ahead in (1 << 28, 2 * PICTURE):
         monkeypatch.setattr(graph, "_AHEAD", ahead)
         step, frames = opened(film, *chains)
-        take = step.push if ahead == 1 << 28 else step.results
-        found.append([made for frame in [*frames, None] for made in take(frame)])
+        found.append([made for frame in [*frames, None] for made in step.push(frame)])
     assert len(found[0]) > 4
     for one, other in zip(*found, strict=True):
         assert (one.pts, one.duration) == (other.pts, other.duration)
@@ -76,7 +75,7 @@ def test_frames_are_made_when_they_are_needed(film, monkeypatch):
     """Of 20,000 only those that are taken, and a few ahead."""
     monkeypatch.setattr(graph, "_AHEAD", 4 * PICTURE)
     step, frames = opened(film, "zoompan=d=20000:s=64x48")
-    found = list(islice(step.results(frames[0]), 50))
+    found = list(islice(step.push(frames[0]), 50))
     assert len(found) == 50 and step._graph._given < 60
 
 
@@ -114,11 +113,11 @@ def test_frames_that_filters_keep_are_bounded_by_the_memory(film, monkeypatch, c
     monkeypatch.setattr(limits, "resident", resident)
     step._start()
     if not keeps:
-        assert [step.push(frame) for frame in frames] == [[]] * len(frames)
+        assert [list(step.push(frame)) for frame in frames] == [[]] * len(frames)
         return
     with pytest.raises(InputError, match=r"keep 16 frames in memory, .*duration") as caught:
         for frame in frames:
-            step.push(frame)
+            list(step.push(frame))
     assert caught.value.parameter == "vf"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
+from snellen.frames.step import Traits
 from snellen.video import pixels
 from snellen.video.convert import Clip, Encoding, convert, drain
 from snellen.video.ffmpeg import open_input
@@ -314,5 +315,5 @@ def test_the_device_is_reported(plain, tmp_path):
     encoding = Encoding(preset="ultrafast")
     assert convert(plain, tmp_path / "one.mkv", Nearest(), encoding=encoding).device == "cpu"
     step = Nearest()
-    step.device_name = "NVIDIA H200"
+    step.traits = Traits(device_name="NVIDIA H200")
     assert convert(plain, tmp_path / "two.mkv", step, encoding=encoding).device == "NVIDIA H200"

@@ -8,7 +8,9 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.frames.luma import levels, samples
+from snellen.frames.step import Traits
 from snellen.video.convert import Encoding, convert
+from snellen.video.luma_operation import LumaOperation
 from snellen.video.region import RegionStep, cut
 from snellen.video.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, read
@@ -16,10 +18,10 @@ from support.video.clips import HEIGHT, WIDTH, luma, make, read
 LOSSLESS = Encoding(codec="ffv1")
 
 
-class Inverted:
+class Inverted(LumaOperation):
     """1 − luma; keeps the planes that it got."""
 
-    device_name = "nothing"
+    traits = Traits(device_name="nothing")
 
     def __init__(self):
         self.shape = None
@@ -41,7 +43,7 @@ class Inverted:
 class Deferred(Inverted):
     """Three planes in flight: each is inverted when its result is asked for."""
 
-    slots = 3
+    traits = Traits(3, device_name="nothing")
 
     def __init__(self):
         super().__init__()

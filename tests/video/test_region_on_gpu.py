@@ -13,9 +13,11 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Traits
 from snellen.jobs.deblur_step import DeblurStep, FrameFits
 from snellen.video import region
 from snellen.video.chain import Chain
+from snellen.video.luma_operation import LumaOperation
 from snellen.video.region import RegionStep
 from snellen.video.track import Track
 from support.fake_arrays import Numbers, install
@@ -55,10 +57,10 @@ def same(found, wanted):
             assert (plane == right).all()
 
 
-class Inverted:
+class Inverted(LumaOperation):
     """1 − luma, here or there."""
 
-    device, device_name, slots = "cuda:0", "a GPU", 3
+    traits = Traits(3, "cuda:0", "a GPU")
 
     def __init__(self):
         self.given, self.closed = [], 0
@@ -111,7 +113,7 @@ def test_as_on_the_cpu(fake, random, track, paste_back, bits, to, full_range, th
     given = frames(format, random)
     host, step = (RegionStep(Inverted(), track, paste_back) for _ in range(2))
     assert host.prepare(format, to) == step.prepare(format, to, on_device=stay)
-    assert (step.device, step.slots) == ("cuda:0", 1 if stay else 3)
+    assert (step.traits.device, step.traits.slots) == ("cuda:0", 1 if stay else 3)
     wanted = [host.run(one) for one in given]
     pending = [step.submit(uploaded(one) if there else one) for one in given]
     found = [result() for result in pending]
@@ -150,7 +152,7 @@ def test_a_chain(fake, random):
     given = frames(FORMAT, random)
     steps = [RegionStep(Inverted()), RegionStep(Inverted(), INSIDE)]
     chain = Chain(*steps)
-    assert chain.device == "cuda:0"
+    assert chain.traits.device == "cuda:0"
     chain.prepare(FORMAT)
     found = [chain.run(one) for one in given]
     chain.close()
@@ -167,7 +169,7 @@ def test_planes_elsewhere(fake, random):
     mixed = replace(one, planes=(*uploaded(one).planes[:1], *one.planes[1:]))
     with pytest.raises(InputError, match=r"got planes on cpu, cuda:0; .* or all on cuda:0"):
         step.run(mixed)
-    step._operation.device = "cpu"
+    step.traits = replace(step.traits, device="cpu")
     with pytest.raises(InputError, match=r"got planes on cuda:0; expected all in host memory$"):
         step.run(uploaded(one))
     with pytest.raises(InputError, match="not on a GPU"):
@@ -187,7 +189,7 @@ def deblurring(device, **how):
 )
 def test_deblurring_on_the_cpu_takes_its_planes(how):
     step, _ = deblurring("cpu", **how)
-    assert (step.device, step.device_name) == ("cpu", "cpu")
+    assert (step.traits.device, step.traits.device_name) == ("cpu", "cpu")
 
 
 @pytest.mark.gpu
@@ -203,8 +205,8 @@ def test_deblurring_on_the_cpu_takes_its_planes(how):
 )
 def test_which_deblurring_takes_planes_on_the_gpu(how, device):
     step, _ = deblurring("cuda:0", **how)
-    assert step.device == device
-    assert RegionStep(step).device == device
+    assert step.traits.device == device
+    assert RegionStep(step).traits.device == device
     step.close()
 
 
@@ -235,7 +237,7 @@ class TestDeblurring:
         other.close()
         *chained, found_fits = steps()
         chain = Chain(*chained)
-        assert chain.device == "cuda:0"
+        assert chain.traits.device == "cuda:0"
         assert chain.prepare(format, to) == target
         try:
             found = [chain.run(frame) for frame in given]

@@ -11,7 +11,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.alpha import WithAlpha
-from snellen.video.chain import Chain, reach_of
+from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding, LateStep, convert
 from snellen.video.filtering import overlaps
@@ -47,13 +47,13 @@ STEPS = {
 
 
 def test_reach_adds_up_over_a_chain():
-    assert reach_of(Nearest()) == 0
-    assert reach_of(Double()) is None
-    assert reach_of(Chain(Nearest(), Median(3), Nearest())) == 3
-    assert reach_of(Chain(Between(), Median(3))) == 1 + 2
-    assert reach_of(Chain(Even(1), Median(3))) == 8
-    assert reach_of(Chain(Median(3), Double())) is None
-    assert reach_of(WithAlpha(Nearest(), Median(2))) == 2
+    assert Nearest().traits.reach == 0
+    assert Double().traits.reach is None
+    assert Chain(Nearest(), Median(3), Nearest()).traits.reach == 3
+    assert Chain(Between(), Median(3)).traits.reach == 1 + 2
+    assert Chain(Even(1), Median(3)).traits.reach == 8
+    assert Chain(Median(3), Double()).traits.reach is None
+    assert WithAlpha(Nearest(), Median(2)).traits.reach == 2
 
 
 def test_telecine_of_a_later_part_is_undone_in_one_piece(tmp_path):
@@ -200,11 +200,11 @@ def test_filters_reach_as_far_as_is_said(tmp_path):
         step = FilterStep(parse(name, "vf"), info, "vf")
         with closing(step):
             step.prepare(info.picture.format)
-            found = [one for frame in given for one in step.push(frame)] + step.push(None)
-            begin = frames[cut].pts * step.ticks
+            found = [one for frame in given for one in step.push(frame)] + list(step.push(None))
+            begin = frames[cut].pts * step.traits.ticks
             late = [one for one in found if one.pts >= begin]
             samples = [(one.pts, *(plane.tobytes() for plane in one.planes)) for one in late]
-            return samples, step.reach
+            return samples, step.traits.reach
 
     tried = 0
     names = {*overlaps._SPATIAL, *overlaps._NEIGHBOURS, *overlaps._SIZED} - {"vflip"}

@@ -47,7 +47,7 @@ def run(film, chain, files):
         try:
             step.prepare(source.info.picture.format)
             frames = [item.frame for item in source.items() if item.frame is not None]
-            return sum(len(step.push(frame)) for frame in (*frames, None))
+            return sum(len(list(step.push(frame))) for frame in (*frames, None))
         finally:
             step.close()
 

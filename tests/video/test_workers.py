@@ -86,7 +86,7 @@ class TestFailures:
             convert(plain, tmp_path / "out.mkv", step, encoding=LOSSLESS)
         assert type(caught.value) is kind
         assert (step.closed, step.at_close) == (1, 0)
-        assert step.ran < when + 2 * step.slots
+        assert step.ran < when + 2 * step.traits.slots
         assert not list(tmp_path.iterdir())
 
     def test_the_earliest_frames_error_wins(self, plain, tmp_path):

@@ -28,6 +28,7 @@ from snellen.errors import InputError, quoted
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import levels
 from snellen.frames.quantise import recode
+from snellen.frames.step import Step, Traits
 from snellen.frames.unchanged import Unchanged
 from snellen.frames.values import number, whole
 from snellen.process import Holder, Home
@@ -63,7 +64,7 @@ Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
 
 
-class Grain(Holder):
+class Grain(Holder, Step):
     """Add grain to luma; chroma stays.
 
     Parameters
@@ -81,8 +82,6 @@ class Grain(Holder):
     """
 
     _what = "this Grain"
-    slots = 1  # one frame takes all threads
-    device = device_name = "cpu"
 
     def __init__(self, amount: float, seed: int = 0) -> None:
         found = number(amount)
@@ -92,7 +91,8 @@ class Grain(Holder):
                 parameter="grain",
             )
         self.amount, self.seed = found, whole("grain_seed", seed, 0, SEEDS - 1)
-        self.label = f"grain {found:g}" + (f", seed {self.seed}" if self.seed else "")
+        seeded = f", seed {self.seed}" if self.seed else ""
+        self.traits = Traits(label=f"grain {found:g}{seeded}")
         self._home = Home(self._what)
         self._pool: Pool | None = None
         self._unchanged = Unchanged()

@@ -9,17 +9,11 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import quantise, recode
+from snellen.frames.step import Step
 
 
-class Unchanged:
+class Unchanged(Step):
     """Give frames as they are, perhaps at another depth."""
-
-    slots = 1
-    device = device_name = "cpu"
-
-    def outcome(self, format: Format, frames: int) -> Format:
-        """Return the format of the results, except for their depth."""
-        return format
 
     def prepare(
         self, format: Format, bits: int | None = None, *, on_device: bool = False
@@ -44,6 +38,3 @@ class Unchanged:
         out: Plane = np.empty(plane.shape, self._target.dtype)
         quantise(np.ascontiguousarray(plane, np.float32), depth, self._target.bits, out)
         return out
-
-    def close(self) -> None:
-        """Give back what `prepare` took: nothing."""

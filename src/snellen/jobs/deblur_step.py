@@ -7,7 +7,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 from zipfile import BadZipFile
@@ -19,12 +19,14 @@ from snellen.errors import InputError, OutputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
+from snellen.frames.step import Traits
 from snellen.gpu import device as devices
 from snellen.mia.deblurrer import Deblurrer
 from snellen.mia.image import deblur
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored, in_a_word
 from snellen.mia.tiled import TiledDeblurrer
+from snellen.video.luma_operation import LumaOperation
 
 Array = npt.NDArray[Any]
 
@@ -177,7 +179,7 @@ class FrameFits:
         )  # fmt: skip
 
 
-class DeblurStep:
+class DeblurStep(LumaOperation):
     """What `snellen.video.region.RegionStep` calls for the luma of each frame.
 
     On a GPU it takes CuPy planes there as well, unless there are tiles, a window or a prior.
@@ -199,14 +201,6 @@ class DeblurStep:
     look : callable, optional
         Called with each plane before it is restored.
 
-    Attributes
-    ----------
-    device : str
-        The GPU whose CuPy planes it takes, "cuda:N"; "cpu": it takes NumPy planes only.
-    device_name : str
-        Name of the device that does the work.
-    reach : int or None
-        On how many frames, at most, on each side of a frame its result depends; None: on all.
     """
 
     def __init__(
@@ -223,8 +217,8 @@ class DeblurStep:
         self._settings = {**settings, "device": device}
         if not is_searched:
             self._settings.pop("prior", None)
-        self.device, self.device_name = "cpu", devices.name(device)
-        self.reach = None if warm else window - 1
+        reach = None if warm else window - 1
+        self.traits = Traits(device_name=devices.name(device), reach=reach)
         self._fits, self._look = fits, look
         self._window = window
         self._last: deque[Array] = deque(maxlen=window)
@@ -239,7 +233,7 @@ class DeblurStep:
                 return
             self._deblurrer = Deblurrer(**self._settings, warm=warm, frames=window)
         if window == 1:
-            self.device = self._deblurrer.device
+            self.traits = replace(self.traits, device=self._deblurrer.device)
 
     def prepare(self, height: int, width: int) -> None:
         """Get ready for planes of this shape."""
@@ -252,6 +246,7 @@ class DeblurStep:
                 if self._deblurrer.slots > 1:  # what keeps planes in flight is made now
                     many = () if self._window == 1 else (self._window,)
                     self._deblurrer.submit(np.zeros((*many, height, width), np.float32))()
+        self._count_slots()
 
     def prepare_codes(self, height: int, width: int, given: Codes, made: Codes) -> bool:
         """Get ready for planes of code values; return whether they are taken as such."""
@@ -259,13 +254,9 @@ class DeblurStep:
             return False
         self._fits.clear()
         with job_names():
-            return self._tiled.prepare((height, width), given, made)
-
-    @property
-    def slots(self) -> int:
-        """How many planes `submit` keeps in flight."""
-        worker = self._tiled or self._deblurrer
-        return 1 if worker is None else worker.slots
+            coded = self._tiled.prepare((height, width), given, made)
+        self._count_slots()
+        return coded
 
     def run(self, plane: Array) -> Array:
         """Return a plane (rows, columns) restored."""
@@ -302,6 +293,10 @@ class DeblurStep:
         for worker in (self._tiled, self._deblurrer):
             if worker is not None:
                 worker.close()
+
+    def _count_slots(self) -> None:
+        worker = self._tiled or self._deblurrer
+        self.traits = replace(self.traits, slots=1 if worker is None else worker.slots)
 
     def _begin(self, plane: Array) -> Callable[[], Restored]:
         many = self._window > 1

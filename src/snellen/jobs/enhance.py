@@ -24,13 +24,13 @@ from snellen.jobs.options import path
 from snellen.schema import option, parameters
 
 if TYPE_CHECKING:
+    from snellen.frames.step import Step
     from snellen.video.convert import LateStep
     from snellen.video.filtering.crop import Area
     from snellen.video.filtering.side_files import SideFiles
     from snellen.video.media import MediaInfo
-    from snellen.video.step import RateStep, Step
 
-    Making = Callable[[MediaInfo], tuple[Step | RateStep, MediaInfo]]
+    Making = Callable[[MediaInfo], tuple[Step, MediaInfo]]
 
 AUTO = "auto"
 DENOISE = ("light", "medium", "strong")
@@ -75,9 +75,7 @@ def _add_denoise(line: Line, options: Enhancement, name: str) -> None:
         return
     from snellen.filters.nlm.step import Denoiser
 
-    step = Denoiser(device=line.device)
-    step.label = title
-    line.add(step)
+    line.add(Denoiser(device=line.device, label=title))
 
 
 def _add_deblur(line: Line, options: Enhancement, name: str) -> None:
@@ -302,10 +300,10 @@ def enhanced(
     from snellen.video.chain import Chain
     from snellen.video.convert import LateStep
 
-    def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
+    def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
         line = Line(info, say, device, area, files)
         with ExitStack() as stack:
-            stack.callback(lambda: [step.close() for step in reversed(line.steps)])
+            stack.callback(line.close)
             add_steps(options, line)
             step, stated = enlarging(line.info)
             line.add(step, stated.picture)
@@ -328,7 +326,7 @@ def with_notice(
     from snellen.video.filtering.crop import inside
     from snellen.video.source.bars import is_balanced
 
-    def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
+    def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
         found, form = area(), info.picture.format
         if found is not None and is_balanced(found, form):
             part = inside(found, form)

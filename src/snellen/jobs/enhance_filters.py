@@ -72,9 +72,9 @@ def add_filters(
     filters = parse(chain, parameter)
     title = title or f"{parameter.replace('_', '-')} {chain.strip()}"
     step = FilterStep(filters, line.info, parameter, title, least_bits, line.files)
-    for note in step.notes:
+    for note in step.said:
         line.say(note)
-    if step.reach is not None and (others := unknown(filters)):
+    if step.traits.reach is not None and (others := unknown(filters)):
         line.say(
             f"it is not known how many frames around one {' and '.join(others)} of `{parameter}` "
             f"looks at: in a film in segments, at {UNKNOWN}"

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from snellen.frames.step import Step
     from snellen.video.filtering.crop import Area
     from snellen.video.filtering.side_files import SideFiles
     from snellen.video.media import MediaInfo, PictureInfo
-    from snellen.video.step import RateStep, Step
 
 
 class Line:
@@ -35,7 +35,7 @@ class Line:
         As if the results of the last step were the input.
     film : MediaInfo
         Of the input, as it was given.
-    steps : list of Step or RateStep
+    steps : list of Step
     """
 
     def __init__(
@@ -48,27 +48,30 @@ class Line:
     ) -> None:
         self.info = self.film = info
         self.say, self.device, self.area, self.files = say, device, area, files
-        self.steps: list[Step | RateStep] = []
+        self.steps: list[Step] = []
 
-    def add(self, step: Step | RateStep, picture: PictureInfo | None = None) -> None:
+    def close(self) -> None:
+        """Close the steps, the last one first."""
+        for step in reversed(self.steps):
+            step.close()
+
+    def add(self, step: Step, picture: PictureInfo | None = None) -> None:
         """Append a step.
 
         Parameters
         ----------
-        step : Step or RateStep
+        step : Step
         picture : PictureInfo, optional
             What its results state of themselves, whatever their format; None: what they did before.
         """
-        from snellen.video.chain import rate_of, ticks_of
-
         self.steps.append(step)
         info = self.info
-        format = step.outcome(info.picture.format, info.least_frames)
+        format, traits = step.outcome(info.picture.format, info.least_frames), step.traits
         self.info = replace(
             info,
             picture=replace(picture or info.picture, format=format),
-            time_base=info.time_base / ticks_of(step),
-            rate=info.rate * rate_of(step),
-            frames=None if info.frames is None else int(info.frames * rate_of(step)),
-            least_frames=int(info.least_frames * rate_of(step)),
+            time_base=info.time_base / traits.ticks,
+            rate=info.rate * traits.rate,
+            frames=None if info.frames is None else int(info.frames * traits.rate),
+            least_frames=int(info.least_frames * traits.rate),
         )

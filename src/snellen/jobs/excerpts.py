@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames.frame import Frame
 from snellen.frames.unchanged import Unchanged
 from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.enhance import Enhancement, enhanced
 from snellen.jobs.upscale import UpscaleJob
 from snellen.metrics.registry import MAD, check_size
-from snellen.video.chain import results_of, ticks_of
+from snellen.video.chain import pushed
 from snellen.video.clip import Clip
 from snellen.video.filtering.crop import Area
 from snellen.video.media import Item, MediaInfo
@@ -27,7 +26,6 @@ from snellen.video.sink.encoder_files import silent
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
-from snellen.video.step import RateStep, Step
 
 TRIED = 3
 """Places that are looked at for each excerpt."""
@@ -187,21 +185,12 @@ def reel(
             for path, clip, at in parts:
                 shift = round(at / ready.plan.time_base)
                 with closing(Source(path, clip)) as source:
-                    ticks = source.info.time_base / ticks_of(ready.step) / ready.plan.time_base
+                    ticks = source.info.time_base / ready.step.traits.ticks / ready.plan.time_base
                     frames = (item.frame for item in source.items() if item.frame is not None)
-                    for made in _results(ready.step, frames):
+                    for made in pushed(ready.step, frames):
                         sink.write(Item(replace(made, pts=round(made.pts * ticks) + shift)))
             sink.finish()
         except BaseException:
             sink.abandon()
             raise
         return sink.written
-
-
-def _results(step: Step | RateStep, frames: Iterable[Frame]) -> Iterator[Frame]:
-    if not isinstance(step, RateStep):
-        yield from map(step.run, frames)
-        return
-    for frame in frames:
-        yield from results_of(step, frame)
-    yield from results_of(step, None)

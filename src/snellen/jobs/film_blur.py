@@ -8,6 +8,7 @@ no blur, or of which they say different things, stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,7 @@ class _FilmStep(RegionStep):
     def __init__(self, psf: Float64, device: str) -> None:
         settings = {"psf": psf, "iterations": ITERATIONS, "tv": TV, "edges": "extend"}
         super().__init__(DeblurStep(settings, device, None, 1, False, _Unkept()))
-        self.label = f"deblur {len(psf)}×{len(psf)}"
+        self.traits = replace(self.traits, label=f"deblur {len(psf)}×{len(psf)}")
 
     def alpha(self) -> Unchanged:
         """Return a step for the alpha channel of such frames, which is as it was made."""

@@ -53,7 +53,7 @@ class Method:
 
 
 class ScoreStep:
-    """Scores pairs of planes of one format after another, as a DeepComparison.
+    """Scores pairs of planes of one format after another, as a Comparison.
 
     Parameters
     ----------

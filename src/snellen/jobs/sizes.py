@@ -15,9 +15,9 @@ from snellen.upscaling.target import target as wanted
 __all__ = ["image_at", "late_step", "text_of", "wanted"]
 
 if TYPE_CHECKING:
+    from snellen.frames.step import Step
     from snellen.video.convert import LateStep
     from snellen.video.media import MediaInfo
-    from snellen.video.step import RateStep, Step
 
 
 def late_step(
@@ -38,7 +38,7 @@ def late_step(
     from snellen.video.convert import LateStep
     from snellen.video.turning import is_on_its_side
 
-    def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
+    def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
         picture = info.picture
         width, height = picture.format.width, picture.format.height
         across, down = picture.format.subsampling or (0, 0)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from snellen.files.protection import Naming
+    from snellen.frames.step import Step
     from snellen.jobs.files import FilmJob
     from snellen.video.media import MediaInfo
     from snellen.video.ready import LateStep
-    from snellen.video.step import Step
 
     Making = Callable[[Any, str], Step | LateStep]
 

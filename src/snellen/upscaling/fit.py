@@ -21,6 +21,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.quantise import recode
 from snellen.frames.resample import Axis, axis, resample
+from snellen.frames.step import Step, Traits
 from snellen.gpu.profile import stage
 from snellen.process import Holder, Home
 from snellen.upscaling.target import Geometry
@@ -83,7 +84,7 @@ class _Placed:
             )
 
 
-class Fit(Holder):
+class Fit(Holder, Step):
     """Bring frames to the size of a geometry.
 
     Parameters
@@ -94,12 +95,9 @@ class Fit(Holder):
         Whether bars are white, not black.
     """
 
-    slots = 1  # one frame takes all threads
-    device = device_name = "cpu"
-
     def __init__(self, geometry: Geometry, *, white_bars: bool = False) -> None:
         self.geometry = geometry
-        self.label = f"fit {geometry.width}×{geometry.height}"
+        self.traits = Traits(label=f"fit {geometry.width}×{geometry.height}")
         self._white_bars = white_bars
         self._home = Home("this step")
         self._pool: Pool | None = None

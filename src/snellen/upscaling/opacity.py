@@ -9,19 +9,17 @@ import numpy as np
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.frames.quantise import recode
+from snellen.frames.step import Step
 from snellen.gpu.profile import stage
 
 
-class OpacityUpscaler:
+class OpacityUpscaler(Step):
     """Enlarge frames of one plane, whose samples are opacity. Several threads may call `run`.
 
     Parameters
     ----------
     scale : int
     """
-
-    slots = 1
-    device = device_name = "cpu"
 
     def __init__(self, scale: int) -> None:
         self.scale = scale
@@ -44,6 +42,3 @@ class OpacityUpscaler:
         with stage("opacity"):
             bicubic(frame.planes[0], self.scale, out, depth=self._depth, bits=self._target.bits)
         return replace(frame, planes=(out,))
-
-    def close(self) -> None:
-        """Do nothing: it holds nothing."""

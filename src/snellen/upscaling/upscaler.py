@@ -16,6 +16,7 @@ from snellen.engine.prepared import retried
 from snellen.errors import DeviceError, InputError, SnellenError
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, check_format
+from snellen.frames.step import Step, Traits
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home, while_running
@@ -49,7 +50,7 @@ class Backend(Protocol):
         ...
 
 
-class Upscaler(Holder):
+class Upscaler(Holder, Step):
     """Enlarge frames: luma by a compact network or A+, chroma by bicubic.
 
     `prepare` lays out the model, starts the threads, compiles and allocates; `run` enlarges one
@@ -121,9 +122,10 @@ class Upscaler(Holder):
         self.model = load(model, scale, method, source_kind)
         self._look = doubt.is_unasked(model, source_kind)  # at the first frame
         self.scale = self.model.scale
-        self.label = f"upscale ×{self.scale}"
         self.chroma = self._chroma = chroma
         self.slots = (cpu.Backend if self.device == "cpu" else cuda.Backend).slots
+        label = f"upscale ×{self.scale}"
+        self.traits = Traits(self.slots, self.device, self.device_name, label=label)
         self._home = Home(WHAT)
         self._format: Format | None = None
         self._backend: Backend | None = None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
-from typing import cast
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
-from snellen.video.chain import Chain, reach_of, restart, results_of, steps_of
-from snellen.video.step import AlphaStep, RateStep, Step
+from snellen.frames.step import Step
+from snellen.video.chain import Chain, steps_of
 
 
-class WithAlpha:
+class WithAlpha(Step):
     """A step that takes frames with alpha, and gives such.
 
     Parameters
@@ -29,31 +27,24 @@ class WithAlpha:
         That for the planes.
     """
 
-    device = "cpu"
-
     def __init__(self, step: Step, alpha: Step) -> None:
         self.step, self._alpha = step, alpha
-
-    @property
-    def slots(self) -> int:
-        """How many frames it works on at once."""
-        return self.step.slots
-
-    @property
-    def device_name(self) -> str:
-        """Name of the device that does the work on the planes."""
-        return self.step.device_name
-
-    @property
-    def reach(self) -> int | None:
-        """On how many frames on each side of a frame its results depend; None: on all."""
-        planes, alpha = reach_of(self.step), reach_of(self._alpha)
-        return None if planes is None or alpha is None else max(planes, alpha)
+        both = step.traits.reach, alpha.traits.reach
+        reach = None if None in both else max(one or 0 for one in both)
+        self.traits = replace(step.traits, device="cpu", call="run", reach=reach)
 
     def restart(self) -> None:
         """Have both steps forget the frames so far: those to come do not follow them."""
-        restart(self.step)
-        restart(self._alpha)
+        self.step.restart()
+        self._alpha.restart()
+
+    def take_tally(self) -> tuple[int, int]:
+        """Return how many pixels the step for the planes had to clip, of how many."""
+        return self.step.take_tally()
+
+    def add_tally(self, clipped: int, pixels: int) -> None:
+        """Have the step for the planes count these."""
+        self.step.add_tally(clipped, pixels)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth."""
@@ -65,7 +56,9 @@ class WithAlpha:
         """Prepare both steps; return the format of the results, which lie in main memory."""
         grey = Format(format.width, format.height, format.bits, full_range=True)
         self._alpha.prepare(grey, bits)
-        return self.step.prepare(format, bits)
+        result = self.step.prepare(format, bits)
+        self.traits = replace(self.traits, slots=self.step.traits.slots)
+        return result
 
     def run(self, frame: Frame) -> Frame:
         """Return the result of a frame, with its alpha channel."""
@@ -80,42 +73,26 @@ class WithAlpha:
 
 
 class LateWithAlpha(WithAlpha):
-    """A step that gives each frame some frames later, for frames with alpha: a `RateStep`."""
+    """A step that gives each frame some frames later, for frames with alpha."""
 
-    slots = 1
-
-    def __init__(self, step: RateStep, alpha: Step) -> None:
-        super().__init__(cast("Step", step), alpha)
-        self._late = step
+    def __init__(self, step: Step, alpha: Step) -> None:
+        super().__init__(step, alpha)
+        self.traits = replace(self.traits, call="push")
         self._waiting: dict[int, Plane] = {}
-
-    @property
-    def rate(self) -> Fraction:
-        """Frames out for each frame in."""
-        return self._late.rate
-
-    @property
-    def ticks(self) -> int:
-        """Into how many ticks the times of results divide a tick."""
-        return self._late.ticks
 
     def restart(self) -> None:
         """Have both steps forget the frames so far: those to come do not follow them."""
         super().restart()
         self._waiting.clear()
 
-    def push(self, frame: Frame | None) -> list[Frame]:
-        """Take the next frame (None: there are no more); return the results that are ready."""
-        return list(self.results(frame))
-
-    def results(self, frame: Frame | None) -> Iterator[Frame]:
-        """Yield what `push` returns, made when it is needed; the next frame comes after all."""
+    def push(self, frame: Frame | None) -> Iterator[Frame]:
+        """Take the next frame (None: there are no more); yield the results that are ready."""
         if frame is not None:
             assert frame.alpha is not None
             (alpha,) = self._alpha.run(Frame((frame.alpha,))).planes
-            self._waiting[frame.pts * self.ticks] = alpha
+            self._waiting[frame.pts * self.traits.ticks] = alpha
             frame = replace(frame, alpha=None)
-        for one in results_of(self._late, frame):
+        for one in self.step.push(frame):
             if (plane := self._waiting.pop(one.pts, None)) is None:
                 raise InputError("a filter gives a frame at another time than those of its input")
             yield replace(one, alpha=plane)
@@ -123,16 +100,14 @@ class LateWithAlpha(WithAlpha):
             self._waiting.clear()
 
 
-def with_alpha(step: Step | RateStep) -> WithAlpha | None:
+def with_alpha(step: Step) -> WithAlpha | None:
     """Return a step that also takes care of the alpha channel; None: it cannot."""
     steps = steps_of(step)
-    found = [one.alpha() if isinstance(one, AlphaStep) else None for one in steps]
-    made = [one for one in found if one is not None]
+    made = [alpha for one in steps if (alpha := one.alpha()) is not None]
     if len(made) < len(steps):
         for one in made:
             one.close()
         return None
     alpha = made[0] if len(made) == 1 else Chain(*made)
-    if any(isinstance(one, RateStep) for one in steps):
-        return LateWithAlpha(cast("RateStep", step), alpha)
-    return WithAlpha(cast("Step", step), alpha)
+    late = any(one.traits.call == "push" for one in steps)
+    return (LateWithAlpha if late else WithAlpha)(step, alpha)

@@ -8,64 +8,50 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import ceil, prod
-from typing import Any, cast
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Step, Traits
 from snellen.video.media import Item
 from snellen.video.pixels import describe
-from snellen.video.step import PipelinedStep, RateStep, Step
 from snellen.video.workers import Workers, in_flight
 
 
-class Chain:
+class Chain(Step):
     """Steps that run one after another, each on the results of the one before.
 
-    Steps may change the size of frames, their depth and (a `RateStep`) their number. Between two
-    consecutive steps on one GPU, frames stay in its memory as CuPy planes. The pipeline keeps as
-    many frames in flight in each step as the step has slots; `push` and `run` work on one at a
-    time.
+    Steps may change the size of frames, their depth and their number. Between two consecutive steps
+    on one GPU, frames stay in its memory as CuPy planes. The pipeline keeps as many frames in
+    flight in each step as the step has slots; `push` and `run` work on one at a time.
 
     Parameters
     ----------
-    *steps : Step or RateStep
+    *steps : Step
         In the order in which they run; chains among them are unrolled. The chain closes them.
 
     Attributes
     ----------
-    steps : tuple of Step or RateStep
+    steps : tuple of Step
     formats : tuple of Format
         Of each step's results; known after `prepare`.
     """
 
-    slots = 1
-
-    def __init__(self, *steps: Step | RateStep) -> None:
+    def __init__(self, *steps: Step) -> None:
         if not steps:
             raise InputError("a chain got no step; expected one or more")
-        self.steps: tuple[Step | RateStep, ...] = tuple(s for one in steps for s in steps_of(one))
+        self.steps: tuple[Step, ...] = tuple(s for one in steps for s in steps_of(one))
         self.formats: tuple[Format, ...] = ()
-
-    @property
-    def device(self) -> str:
-        """The device of all steps; "cpu" where they differ."""
-        devices = {step.device for step in self.steps}
-        return devices.pop() if len(devices) == 1 else "cpu"
-
-    @property
-    def device_name(self) -> str:
-        """Names of the devices that do the work, each once."""
-        return ", ".join(dict.fromkeys(step.device_name for step in self.steps))
-
-    @property
-    def rate(self) -> Fraction:
-        """Frames out for each frame in, on average."""
-        return prod((rate_of(step) for step in self.steps), start=Fraction(1))
-
-    @property
-    def ticks(self) -> int:
-        """Into how many ticks the times of results divide a tick of the given frames' times."""
-        return prod(ticks_of(step) for step in self.steps)
+        traits = [step.traits for step in self.steps]
+        devices = {one.device for one in traits}
+        self.traits = Traits(
+            device=devices.pop() if len(devices) == 1 else "cpu",
+            device_name=", ".join(dict.fromkeys(one.device_name for one in traits)),
+            call="push",
+            reach=_reach(traits),
+            rate=prod((one.rate for one in traits), start=Fraction(1)),
+            ticks=prod(one.ticks for one in traits),
+            steady=all(one.steady for one in traits),
+        )
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth.
@@ -84,7 +70,7 @@ class Chain:
         """
         for step in self.steps:
             format = step.outcome(format, frames)
-            frames = int(frames * rate_of(step))
+            frames = int(frames * step.traits.rate)
         return format
 
     def prepare(
@@ -108,31 +94,43 @@ class Chain:
             if number == last:
                 format = step.prepare(format, bits, on_device=on_device)
             else:
-                stay = step.device != "cpu" and step.device == self.steps[number + 1].device
+                device = step.traits.device
+                stay = device != "cpu" and device == self.steps[number + 1].traits.device
                 deeper = bits if bits is not None and bits > format.bits > 0 else None
                 format = step.prepare(format, deeper, on_device=stay)
             formats.append(format)
         self.formats = tuple(formats)
         return format
 
-    def push(self, frame: Frame | None) -> list[Frame]:
-        """Take the next frame (None: there are no more); return the results that are ready."""
-        return list(self.results(frame))
-
-    def results(self, frame: Frame | None) -> Iterator[Frame]:
-        """Yield what `push` returns, made when it is needed; the next frame comes after all."""
+    def push(self, frame: Frame | None) -> Iterator[Frame]:
+        """Take the next frame (None: there are no more); yield the results that are ready."""
         frames = iter([] if frame is None else [frame])
         for step in self.steps:
-            frames = _pushed(step, frames, frame is None)
+            frames = pushed(step, frames, frame is None)
         return frames
 
     def run(self, frame: Frame) -> Frame:
         """Return the result of one frame; InputError: a step changes the number of frames."""
-        if any(isinstance(step, RateStep) for step in self.steps):
+        if any(step.traits.call == "push" for step in self.steps):
             raise InputError("run got a chain that changes the number of frames; use push")
-        for step in cast("tuple[Step, ...]", self.steps):
+        for step in self.steps:
             frame = step.run(frame)
         return frame
+
+    def restart(self) -> None:
+        """Have all steps forget the frames so far."""
+        for step in self.steps:
+            step.restart()
+
+    def take_tally(self) -> tuple[int, int]:
+        """Return how many pixels steps had to clip, of how many, since this was last called."""
+        counts = [step.take_tally() for step in self.steps]
+        return sum(one for one, _ in counts), sum(all for _, all in counts)
+
+    def add_tally(self, clipped: int, pixels: int) -> None:
+        """Have the first step that counts clipped pixels count these."""
+        for step in [step for step in self.steps if step.traits.counts][:1]:
+            step.add_tally(clipped, pixels)
 
     def close(self) -> None:
         """Close all steps, the last one first; an error of one does not keep others open."""
@@ -141,16 +139,16 @@ class Chain:
                 stack.callback(step.close)
 
 
-def steps_of(step: Step | RateStep) -> tuple[Step | RateStep, ...]:
+def steps_of(step: Step) -> tuple[Step, ...]:
     """Return the steps of a chain; a plain step alone."""
     return step.steps if isinstance(step, Chain) else (step,)
 
 
-def described(step: Step | RateStep, given: Format, before: str | None = None) -> tuple[str, ...]:
+def described(step: Step, given: Format, before: str | None = None) -> tuple[str, ...]:
     """Return formats and names of the steps of a prepared chain, in their order; none of one step.
 
-    A step may have a `label`: what it is called here. Formats are left out that change nothing.
-    `before` is what the decoder's frames went through before the chain.
+    Formats are left out that change nothing. `before` is what the decoder's frames went through
+    before the chain.
     """
     step = getattr(step, "step", step)  # beside one for the alpha channel
     if not isinstance(step, Chain):
@@ -158,102 +156,35 @@ def described(step: Step | RateStep, given: Format, before: str | None = None) -
     last = describe(given)
     said = [last] if before is None else [last, before]
     for one, format in zip(step.steps, step.formats, strict=True):
-        said.append(str(getattr(one, "label", type(one).__name__)))
+        said.append(one.traits.label or type(one).__name__)
         if (found := describe(format)) != last:
             said.append(last := found)
     return tuple(said)
 
 
-def is_steady(step: Step | RateStep) -> bool:
-    """Return whether the times of results follow from the rate; a step may say so by `steady`."""
-    return all(getattr(one, "steady", True) for one in steps_of(step))
-
-
-def rate_of(step: Step | RateStep) -> Fraction:
-    """Return how many frames a step gives for each frame, on average."""
-    return step.rate if isinstance(step, RateStep) else Fraction(1)
-
-
-def ticks_of(step: Step | RateStep) -> int:
-    """Return into how many ticks the times of a step's results divide a tick."""
-    return step.ticks if isinstance(step, RateStep) else 1
-
-
-def reach_of(step: Step | RateStep) -> int | None:
-    """Return how many frames on each side of a frame its results depend on; None: on all.
-
-    A step says so by an attribute `reach`. Without it, a result depends on one frame alone; what a
-    step that changes the number of frames depends on is then unknown, and counts as all.
-
-    Parameters
-    ----------
-    step : Step or RateStep
-        Of a chain, frames given to its first step are counted.
-    """
-    if not isinstance(step, Chain):
-        reach: int | None = getattr(step, "reach", None if isinstance(step, RateStep) else 0)
-        return reach
+def _reach(steps: Iterable[Traits]) -> int | None:
+    """Return the reach of steps in a row, in frames given to the first of them."""
     total, rate = 0, Fraction(1)
-    for one in step.steps:
-        reach = reach_of(one)
-        if reach is None:
+    for one in steps:
+        if one.reach is None:
             return None
         # Frames that a step drops need not be spread evenly: one more is enough.
-        total += ceil((reach + 1) / rate) if reach and rate != 1 else reach
-        rate *= rate_of(one)
+        total += ceil((one.reach + 1) / rate) if one.reach and rate != 1 else one.reach
+        rate *= one.rate
     return total
 
 
-def restart(step: Step | RateStep) -> None:
-    """Have steps that keep frames forget them: those to come do not follow the last ones."""
-    for one in steps_of(step):
-        forget = getattr(one, "restart", None)
-        if forget is not None:
-            forget()
-
-
-def take_tally(step: Step | RateStep) -> tuple[int, int]:
-    """Return how many pixels steps had to clip, of how many, since this was last called.
-
-    A step that counts them has `take_tally` and `add_tally`; no frame is under way in it.
-    """
-    counts = [one.take_tally() for one in _counting(step)]
-    return sum(one for one, _ in counts), sum(all for _, all in counts)
-
-
-def add_tally(step: Step | RateStep, clipped: int, pixels: int) -> None:
-    """Have the step that counts clipped pixels count these, taken from it or one like it."""
-    for one in _counting(step)[:1]:
-        one.add_tally(clipped, pixels)
-
-
-def _counting(step: Step | RateStep) -> list[Any]:
-    found = steps_of(getattr(step, "step", step))  # beside one for the alpha channel
-    return [one for one in found if hasattr(one, "take_tally")]
-
-
-def results_of(step: RateStep, frame: Frame | None) -> Iterator[Frame]:
-    """Yield what a step's `push` returns, one by one where the step can do so: it has `results`.
-
-    Filters make thousands of frames of one, which memory would not hold.
-    """
-    found: Iterable[Frame] = getattr(step, "results", step.push)(frame)
-    yield from found
-
-
-def _pushed(step: Step | RateStep, frames: Iterator[Frame], ended: bool) -> Iterator[Frame]:
-    if not isinstance(step, RateStep):
-        yield from map(step.run, frames)
-        return
+def pushed(step: Step, frames: Iterable[Frame], ended: bool = True) -> Iterator[Frame]:
+    """Yield what a step gives for frames, one by one; `ended`: they are the last ones."""
     for frame in frames:
-        yield from results_of(step, frame)
+        yield from step.push(frame)
     if ended:
-        yield from results_of(step, None)
+        yield from step.push(None)
 
 
 @contextmanager
 def through(
-    step: Step | RateStep, items: Iterable[Item], stop: Callable[[], None], patience: float
+    step: Step, items: Iterable[Item], stop: Callable[[], None], patience: float
 ) -> Iterator[Iterator[Item]]:
     """Yield the items that come out of a prepared step or chain, in order.
 
@@ -261,10 +192,10 @@ def through(
 
     Parameters
     ----------
-    step : Step or RateStep
-        A step with one slot, or with `submit`, runs in the thread that asks for its results: the
-        calling thread where it is the last one, so that Ctrl-C interrupts it. Others with several
-        slots run in threads of their own.
+    step : Step
+        One that is called by `run` and has several slots runs in threads of its own; others in the
+        thread that asks for their results: the calling thread where it is the last one, so that
+        Ctrl-C interrupts it.
     items : iterable of Item
     stop : callable
         Ends a wait for the next item, in another thread.
@@ -274,14 +205,15 @@ def through(
     with ExitStack() as stack:
         flow = iter(items)
         for one in steps_of(step):
-            if isinstance(one, RateStep):
+            traits = one.traits
+            if traits.call == "push":
                 flow = _retimed(one, flow)
-            elif isinstance(one, PipelinedStep):
-                flow = in_flight(partial(_begin, one), flow, one.slots)
-            elif one.slots <= 1:
+            elif traits.call == "submit":
+                flow = in_flight(partial(_begin, one), flow, traits.slots)
+            elif traits.slots <= 1:
                 flow = map(partial(_run, one), flow)
             else:
-                workers = Workers(partial(_run, one), one.slots, flow, stop, patience)
+                workers = Workers(partial(_run, one), traits.slots, flow, stop, patience)
                 flow = iter(stack.enter_context(workers))
         yield flow
 
@@ -291,7 +223,7 @@ def _run(step: Step, item: Item) -> Item:
     return item if item.frame is None else replace(item, frame=step.run(item.frame))
 
 
-def _begin(step: PipelinedStep, item: Item) -> Callable[[], Item]:
+def _begin(step: Step, item: Item) -> Callable[[], Item]:
     """Begin an item's frame; return a function that waits for the item with the result.
 
     An error is raised where the result would have come, after the results before it.
@@ -309,12 +241,12 @@ def _raise(error: Exception) -> Frame:
     raise error
 
 
-def _retimed(step: RateStep, items: Iterator[Item]) -> Iterator[Item]:
+def _retimed(step: Step, items: Iterator[Item]) -> Iterator[Item]:
     """Yield the step's frames, each with the packets that were read before it."""
     flushed = False
     for item in items:
         given = iter([] if item.frame is None else [item.frame])
-        frames = _pushed(step, given, ended=item.report is not None)
+        frames = pushed(step, given, ended=item.report is not None)
         if item.report is None:
             # The first frame takes the packets; without a frame they go on alone.
             yield replace(item, frame=next(frames, None))
@@ -323,4 +255,4 @@ def _retimed(step: RateStep, items: Iterator[Item]) -> Iterator[Item]:
         if item.report is not None:
             yield replace(item, frame=None)
     if not flushed:
-        yield from map(Item, results_of(step, None))
+        yield from map(Item, step.push(None))

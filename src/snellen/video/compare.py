@@ -21,6 +21,7 @@ from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.video import pixels
 from snellen.video.clip import Clip
+from snellen.video.comparison import Comparison
 from snellen.video.differences import check_sizes, differences, later_differences, sizes
 from snellen.video.drift import Drift
 from snellen.video.messages import counted
@@ -37,7 +38,6 @@ from snellen.video.pairing import (
 from snellen.video.progress import Meter, Progress
 from snellen.video.resize import METHOD
 from snellen.video.source.decode import Source
-from snellen.video.step import Comparison, DeepComparison
 from snellen.video.workers import in_flight
 
 T = TypeVar("T")
@@ -110,8 +110,8 @@ def compare(
     reference, distorted : Path or BinaryIO
         Video files; one may be a binary stream of y4m.
     step : Comparison
-        Prepared, run for each pair and closed by this function. With `submit`, up to `step.slots`
-        pairs are in flight.
+        Prepared, run for each pair and closed by this function. Up to `step.slots` pairs are in
+        flight.
     take : callable
         Called with each result, in order, in the calling thread.
     clip : Clip, optional
@@ -168,16 +168,13 @@ def compare(
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
             warn(name, text)
-        deep = step if isinstance(step, DeepComparison) else None
-        reach = 0 if deep is None else deep.reach
-        sides = sides_of(sources[0], sources[1], offset, every, part, reach)
+        sides = sides_of(sources[0], sources[1], offset, every, part, step.reach)
         format = format_of(one, other)
-        if deep is not None:
-            deep.depths = one.picture.format.bits, other.picture.format.bits
+        step.depths = one.picture.format.bits, other.picture.format.bits
         with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
             meter = Meter(expected(sides, clip, every), on_progress)
-            pairs = Pairs(sides, clip, part, None if deep is None else deep.see)
+            pairs = Pairs(sides, clip, part, step.see)
             frames, ended = _run(pairs, sides, step, take, meter)
         if not frames and part is None:
             raise InputError(_no_pair(sides, clip, offset, ended))
@@ -314,19 +311,14 @@ def _run(
 
 
 def _results(step: Comparison[T], pairs: Pairs) -> Iterator[Compared[T]]:
-    """Yield the results in order, with pairs in flight where the step has `submit`."""
-    submit = getattr(step, "submit", None)
-    if submit is None:
-        for one, other in pairs:
-            yield Compared(one.number, one.time, step.run(one.plane, other.plane))
-        return
+    """Yield the results in order, with pairs in flight."""
 
     def begin(pair: Pair) -> Callable[[], Compared[T]]:
         one, other = pair
-        wait: Callable[[], T] = submit(one.plane, other.plane)
+        wait: Callable[[], T] = step.submit(one.plane, other.plane)
         return lambda: Compared(one.number, one.time, wait())
 
-    yield from in_flight(begin, pairs, step.slots)
+    return in_flight(begin, pairs, step.slots)
 
 
 def _no_pair(sides: Sides, clip: Clip, offset: int, ended: bool) -> str:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
+from snellen.frames.step import Step
 from snellen.video import pixels
 from snellen.video.chain import described
 from snellen.video.clip import Clip
@@ -26,7 +27,6 @@ from snellen.video.sink import pictures
 from snellen.video.sink.encoding import Encoding
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
-from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_dry, run_pipeline
 
 __all__ = [
@@ -73,7 +73,7 @@ class Summary(Brief):
 def convert(
     source: Path | BinaryIO | Pictures,
     target: Path | BinaryIO,
-    step: Step | RateStep | LateStep,
+    step: Step | LateStep,
     *,
     clip: Clip | None = None,
     encoding: Encoding | None = None,
@@ -98,7 +98,7 @@ def convert(
     target : Path or BinaryIO
         A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m; .gif, .webp, .avif), a pattern of
         pictures (film-%05d.png), or a binary stream for y4m.
-    step : Step, RateStep or LateStep
+    step : Step or LateStep
         A step or a chain of steps; prepared, run for each frame and closed by this function.
     clip : Clip, optional
         Which part; None: all of it.
@@ -195,7 +195,7 @@ def convert(
             seconds=time.monotonic() - began,
             width=plan.format.width,
             height=plan.format.height,
-            device=step.device_name,
+            device=step.traits.device_name,
             decoder=info.decoder,
             encoder=plan.encoder.codec,
             pixel_format=(
@@ -215,7 +215,7 @@ def convert(
 
 def drain(
     source: Path | BinaryIO,
-    step: Step | RateStep,
+    step: Step,
     *,
     clip: Clip | None = None,
     decoder: str = "auto",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.frames.brief import Brief
+from snellen.frames.step import Step
 from snellen.video import pixels
 from snellen.video.chain import described
 from snellen.video.clip import Clip
@@ -20,7 +21,6 @@ from snellen.video.sink import pictures
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.goals import tried
 from snellen.video.source.pictures import Pictures
-from snellen.video.step import RateStep, Step
 
 WORKED, KEPT, LOST, LEFT = "worked on", "kept", "lost", "left out"
 """What may become of a stream: it is lost where the output cannot hold it, and left out where
@@ -76,7 +76,7 @@ class FilmPlan(Brief):
 def dry_run(
     source: Path | BinaryIO | Pictures,
     target: Path | BinaryIO,
-    step: Step | RateStep | LateStep,
+    step: Step | LateStep,
     *,
     clip: Clip | None = None,
     encoding: Encoding | None = None,
@@ -115,7 +115,7 @@ def dry_run(
             width=plan.format.width,
             height=plan.format.height,
             chain=_chain(ready),
-            device=ready.step.device_name,
+            device=ready.step.traits.device_name,
             decoder=info.decoder,
             encoder=plan.encoder.codec,
             pixel_format=(

@@ -18,7 +18,6 @@ from snellen.errors import InputError
 from snellen.files import temporary
 from snellen.frames.brief import Brief
 from snellen.frames.values import decimal
-from snellen.video.chain import rate_of
 from snellen.video.ffmpeg import open_input
 from snellen.video.media import Item, MediaInfo
 from snellen.video.progress import Meter
@@ -115,7 +114,7 @@ def estimated(
     fps, cores = found.frames / found.seconds, found.cpu_seconds / found.seconds
     if info.frames is None or length is None:
         return Estimate(found.frames, found.places, fps, None, None, cores)
-    rate = rate_of(ready.step)
+    rate = ready.step.traits.rate
     total = info.frames if info.clip.frames is None else min(info.frames, info.clip.frames)
     work = float((total if left is None else left) * rate) / fps
     size = _video_size(ready.plan, found, float(total * rate), segments)

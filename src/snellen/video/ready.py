@@ -13,8 +13,8 @@ from typing import BinaryIO
 from snellen.errors import InputError
 from snellen.files.remote import Remote
 from snellen.frames.frame import Format
+from snellen.frames.step import Step
 from snellen.video.alpha import WithAlpha, with_alpha
-from snellen.video.chain import is_steady, rate_of, ticks_of
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
 from snellen.video.losses import from_rgb, full_chroma, known_losses, without_alpha
@@ -30,14 +30,13 @@ from snellen.video.sink.goals import check_output
 from snellen.video.sink.output import PICTURES, Output
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
-from snellen.video.step import RateStep, Step
 
 
 @dataclass(frozen=True, slots=True)
 class LateStep:
     """A step that can be made only when the input is known."""
 
-    make: Callable[[MediaInfo], tuple[Step | RateStep, MediaInfo]]
+    make: Callable[[MediaInfo], tuple[Step, MediaInfo]]
     """Returns the step, and the input's description as the output is to state it: other colours or
     another aspect ratio; the format stays that of the input's pictures."""
 
@@ -50,7 +49,7 @@ class Ready:
     """Open."""
     info: MediaInfo
     """Of the input, as its output is to state it."""
-    step: Step | RateStep
+    step: Step
     """Prepared."""
     output: Output
     copier: Copier
@@ -72,7 +71,7 @@ class Ready:
 def readied(
     source: Path | BinaryIO | Pictures,
     target: Path | BinaryIO,
-    step: Step | RateStep | LateStep,
+    step: Step | LateStep,
     *,
     clip: Clip | None,
     encoding: Encoding | None,
@@ -131,7 +130,7 @@ def readied(
         full = full_chroma(info.picture.pixel_format, encoder, encoding)
         rgb = from_rgb(info.picture)
         untimed = None
-        if output.muxer in ("yuv4mpegpipe", PICTURES) and not is_steady(step):
+        if output.muxer in ("yuv4mpegpipe", PICTURES) and not step.traits.steady:
             untimed = f"{output.suffix or 'y4m'} holds no times: those that filters give are lost"
         said = (
             *numbers.notes(encoder, encoding),
@@ -174,15 +173,15 @@ def _encoder(
     return choose(info.picture, output.muxer, other, source, result), warning
 
 
-def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateStep) -> Plan:
+def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step) -> Plan:
     """Return how the video stream is written; the size is that of the input until `_prepare`."""
     numbered = output.muxer == "yuv4mpegpipe"
-    rate = info.rate * rate_of(step)
+    rate = info.rate * step.traits.rate
     return Plan(
         encoder=encoder,
         format=info.picture.format,
         picture=info.picture,
-        time_base=1 / rate if numbered else info.time_base / ticks_of(step),
+        time_base=1 / rate if numbered else info.time_base / step.traits.ticks,
         numbered=numbered,
         rate=rate,
         tags=video_tags(info, output.muxer),
@@ -192,7 +191,7 @@ def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step | RateSt
     )
 
 
-def _prepare(plan: Plan, step: Step | RateStep) -> Plan:
+def _prepare(plan: Plan, step: Step) -> Plan:
     """Prepare the step; return the plan for the format of its results."""
     given = plan.format
     result = step.prepare(given, plan.encoder.bits)
@@ -206,6 +205,6 @@ def _prepare(plan: Plan, step: Step | RateStep) -> Plan:
     return replace(plan, format=result, picture=picture)
 
 
-def expected(info: MediaInfo, step: Step | RateStep) -> int | None:
+def expected(info: MediaInfo, step: Step) -> int | None:
     """Return how many results to expect; None: unknown."""
-    return None if info.frames is None else ceil(info.frames * rate_of(step))
+    return None if info.frames is None else ceil(info.frames * step.traits.rate)

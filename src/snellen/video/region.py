@@ -23,21 +23,22 @@ from snellen.frames.arrays import library, place, upload
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import Codes, levels, samples
 from snellen.frames.quantise import quantise, recode
+from snellen.frames.step import Step
 from snellen.gpu import device as devices
 from snellen.video.luma_operation import Float32, LumaOperation
 from snellen.video.track import Track
 
 
-class RegionStep:
+class RegionStep(Step):
     """Runs an operation on the luma of frames, or of a region in each.
 
-    Frames come from host memory or, for a `DeviceOperation`, from its GPU; results go to either.
+    Frames come from host memory or from the operation's GPU; results go to either.
     Frames that do not leave host memory may be in flight; the others are changed one by one, each
     before `submit` returns.
 
     Parameters
     ----------
-    operation : LumaOperation, PipelinedOperation, CodeOperation or DeviceOperation
+    operation : LumaOperation
         Closed by `close`.
     track : Track, optional
         None: whole frames.
@@ -54,21 +55,9 @@ class RegionStep:
         self._number = 0
         self._on_device = self._is_coded = False
         self._last: tuple[Frame, Any] | None = None
-
-    @property
-    def slots(self) -> int:
-        """How many frames may be in flight; known after `prepare`."""
-        return 1 if self._on_device else getattr(self._operation, "slots", 1)
-
-    @property
-    def device(self) -> str:
-        """The GPU of the operation; "cpu" where it takes planes in host memory only."""
-        return getattr(self._operation, "device", "cpu")
-
-    @property
-    def device_name(self) -> str:
-        """Name of the device that does the work."""
-        return self._operation.device_name
+        counts = track is not None and track.file is not None  # frames of the film
+        reach = None if counts else operation.traits.reach
+        self.traits = replace(operation.traits, call="submit", reach=reach)
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth.
@@ -104,9 +93,9 @@ class RegionStep:
         bits : int, optional
             Depth of the results; None: that of `format`.
         on_device : bool
-            Whether results stay on the GPU; InputError where `device` is "cpu".
+            Whether results stay on the GPU; InputError where it works on the CPU.
         """
-        if on_device and self.device == "cpu":
+        if on_device and self.traits.device == "cpu":
             raise InputError("a region's results are planes in host memory, not on a GPU")
         self._on_device = on_device
         self._number = 0
@@ -117,15 +106,16 @@ class RegionStep:
         self._is_coded = self._prepare_codes(part.height, part.width)
         if not self._is_coded:
             self._operation.prepare(part.height, part.width)
+        slots = 1 if on_device else self._operation.traits.slots
+        self.traits = replace(self.traits, slots=slots)
         return self._result
 
     def _prepare_codes(self, height: int, width: int) -> bool:
         """Prepare an operation that takes code values; return whether it does."""
-        prepare = getattr(self._operation, "prepare_codes", None)
         given, made = Codes.of(self._given), Codes.of(self._result)
-        if prepare is None or given is None or made is None or self._on_device:
+        if given is None or made is None or self._on_device:
             return False
-        return bool(prepare(height, width, given, made))
+        return self._operation.prepare_codes(height, width, given, made)
 
     def run(self, frame: Frame) -> Frame:
         """Return a frame whose luma is changed in the region; its times are kept."""
@@ -141,25 +131,13 @@ class RegionStep:
         found = self._through_gpu(frame, x, y)
         return lambda: found
 
-    @property
-    def reach(self) -> int | None:
-        """As of steps: that of the operation; None where positions count frames of the film."""
-        if self._track is not None and self._track.file is not None:
-            return None
-        return getattr(self._operation, "reach", 0)
-
     def restart(self) -> None:
         """Have the operation forget the frames so far: those to come do not follow them."""
-        if hasattr(self._operation, "restart"):
-            self._operation.restart()
+        self._operation.restart()
 
     def notes(self, first: int, count: int) -> bytes:
-        """Return what the operation found in so many frames since `restart`; b"": it says nothing.
-
-        `first` is the number of the first of them.
-        """
-        found = getattr(self._operation, "notes", None)
-        return b"" if found is None else found(first, count)
+        """Return what the operation found in so many frames since `restart`."""
+        return self._operation.notes(first, count)
 
     def close(self) -> None:
         """Release what the operation took."""
@@ -171,8 +149,8 @@ class RegionStep:
     def _home(self, frame: Frame) -> str:
         """Return the device of a frame's planes; InputError: the step does not take them there."""
         homes = {place(plane) for plane in frame.planes}
-        if len(homes) > 1 or not homes <= {"cpu", self.device}:
-            there = "" if self.device == "cpu" else f", or all on {self.device}"
+        if len(homes) > 1 or not homes <= {"cpu", self.traits.device}:
+            there = "" if self.traits.device == "cpu" else f", or all on {self.traits.device}"
             raise InputError(
                 f"got planes on {', '.join(sorted(homes))}; expected all in host memory{there}"
             )
@@ -185,8 +163,8 @@ class RegionStep:
         """
         import cupy
 
-        number = devices.ordinal(self.device)
-        with devices.on(self.device), _stream(number) as stream:
+        number = devices.ordinal(self.traits.device)
+        with devices.on(self.traits.device), _stream(number) as stream:
             self._settle()
             if frame.ready is not None:
                 stream.wait_event(frame.ready)
@@ -204,7 +182,7 @@ class RegionStep:
     def _settle(self) -> None:
         """Wait until the GPU has read the last frame that `_through_gpu` got, and drop it."""
         if self._last is not None:
-            with devices.on(self.device):
+            with devices.on(self.traits.device):
                 self._last[1].synchronize()
             self._last = None
 
@@ -214,7 +192,8 @@ class RegionStep:
         part = self._track or self._given
         region = slice(y, y + part.height), slice(x, x + part.width)
         plane = self._there(luma[region])
-        changing = self._changing(plane if self._is_coded else samples(plane, self._given))
+        given: Any = plane if self._is_coded else samples(plane, self._given)
+        changing: Callable[[], Any] = self._operation.submit(given)
 
         def result() -> Frame:
             found = changing()
@@ -226,15 +205,6 @@ class RegionStep:
             return replace(frame, planes=(whole, *self._chroma(frame.planes[1:], 0, 0)))
 
         return result
-
-    def _changing(self, plane: Any) -> Callable[[], Any]:
-        """Begin to change a plane; an operation without `submit` changes it at once."""
-        submit = getattr(self._operation, "submit", None)
-        if submit is None:
-            changed = self._operation.run(plane)
-            return lambda: changed
-        waiting: Callable[[], Any] = submit(plane)
-        return waiting
 
     def _there(self, plane: Plane) -> Plane:
         """Return a new plane on the GPU where results stay there; else the plane itself."""

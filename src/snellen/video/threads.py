@@ -12,6 +12,7 @@ import av
 
 from snellen.errors import OutputError
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Step
 from snellen.video.chain import through
 from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.ffmpeg import reason
@@ -26,7 +27,6 @@ from snellen.video.sink.pictures import PictureSink
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
 from snellen.video.source.thread import SourceThread
-from snellen.video.step import RateStep, Step
 
 
 class AnySink(Protocol):
@@ -75,7 +75,7 @@ class Written:
 
 def run_pipeline(
     source: Source,
-    step: Step | RateStep,
+    step: Step,
     plan: Plan,
     copier: Copier,
     output: Output,
@@ -97,7 +97,7 @@ def run_pipeline(
 def run_between(
     source: Source,
     read: Callable[[], Iterator[Item]],
-    step: Step | RateStep,
+    step: Step,
     sink: AnySink,
     result: Format,
     name: str,
@@ -147,7 +147,7 @@ def run_between(
 
 def run_dry(
     source: Source,
-    step: Step | RateStep,
+    step: Step,
     meter: Meter,
     read: Callable[[], Iterator[Item]] | None = None,
     take: Callable[[Frame], None] | None = None,

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Protocol
+from typing import Any
 
 JUMP = Fraction(1)
 """A step of so many seconds backwards is a new start of the clock; a smaller one is disorder."""
 
 
-class Rational(Protocol):
-    """A ratio as PyAV gives it: fractions.Fraction up to 18, av.AVRational from 19."""
+def fraction(value: Any) -> Fraction | None:
+    """Return a ratio of PyAV as a Fraction; None where it is unknown (None or 0 there).
 
-    @property
-    def numerator(self) -> int: ...  # noqa: D102
-    @property
-    def denominator(self) -> int: ...  # noqa: D102
-
-
-def fraction(value: Rational | None) -> Fraction | None:
-    """Return `value` as a Fraction; None where it is unknown (None or 0 in PyAV)."""
+    It is a fractions.Fraction up to PyAV 18, an av.AVRational from 19.
+    """
     if value is None or not value.numerator or not value.denominator:
         return None
     return Fraction(value.numerator, value.denominator)

@@ -11,7 +11,7 @@ from snellen.filters.lut.coding import BT601, BT709, NAMED, matrix_of
 from snellen.filters.lut.cube import Cube
 from snellen.filters.lut.step import LutStep
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
-from snellen.video.chain import Chain, add_tally, take_tally
+from snellen.video.chain import Chain
 from support import lut as reference
 
 BOTTOM = (0.5, 0.75)
@@ -166,13 +166,13 @@ def test_what_was_clipped_is_taken_and_added(backend):
     for frames in (2, 1, 0):
         for _ in range(frames):
             one.run(Frame(tuple(planes)))
-        found.append(take_tally(Chain(one)))
+        found.append(Chain(one).take_tally())
     size = 16 * 68
     assert found == [(size // 2, 2 * size), (size // 4, size), (0, 0)]
     one.close()
     assert said == []
-    add_tally(Chain(other), size // 2, 4 * size)
-    add_tally(Chain(other), 0, size)
+    Chain(other).add_tally(size // 2, 4 * size)
+    Chain(other).add_tally(0, size)
     other.close()
     assert "10.0 %" in said[0]
 

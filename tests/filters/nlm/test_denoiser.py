@@ -76,7 +76,7 @@ def test_against_float64(random, case, device):
     format, count, radius = CASES[case]
     frames = clip(random, format, count)
     step = Denoiser(radius=radius, device=device)
-    assert (step.reach, step.rate, step.ticks) == (radius, 1, 1)
+    assert (step.traits.reach, step.traits.rate, step.traits.ticks) == (radius, 1, 1)
     assert step.prepare(format) == format
     for _ in range(2):  # after the end of a run it is as after `prepare`
         found = run(step, frames)

@@ -11,18 +11,17 @@ from fractions import Fraction
 import numpy as np
 
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Step, Traits
 
 
-class Nearest:
+class Nearest(Step):
     """A step twice as large, by repeating samples; counts its calls."""
 
     def __init__(self, scale=2):
         self.scale = scale
-        self.slots = 1
         self.prepared = None
         self.ran = 0
         self.closed = 0
-        self.device = self.device_name = "cpu"
 
     def outcome(self, format: Format, frames: int) -> Format:
         return format.scaled(self.scale)
@@ -58,7 +57,7 @@ class Wide(Nearest):
 
     def __init__(self, slots=3, linger=0.004):
         super().__init__()
-        self.slots = 99  # known only after prepare
+        self.traits = Traits(slots=99)  # known only after prepare
         self.wanted = slots
         self.linger = linger
         self.chance = random.Random(1)
@@ -69,7 +68,7 @@ class Wide(Nearest):
         self.at_close = None
 
     def prepare(self, format, bits=None, *, on_device=False):
-        self.slots = self.wanted
+        self.traits = Traits(slots=self.wanted)
         return super().prepare(format, bits, on_device=on_device)
 
     def run(self, frame):
@@ -93,19 +92,15 @@ class Wide(Nearest):
         super().close()
 
 
-class Half:
+class Half(Step):
     """A step that drops every second frame; the others last twice as long."""
 
-    slots, device, device_name = 1, "cpu", "cpu"
-    rate, ticks = Fraction(1, 2), 1
+    traits = Traits(call="push", reach=None, rate=Fraction(1, 2))
 
     def __init__(self):
         self.taken = 0
         self.ended = 0
         self.closed = 0
-
-    def outcome(self, format, frames):
-        return format
 
     def prepare(self, format, bits=None, *, on_device=False):
         assert bits in (None, format.bits) and not on_device
@@ -125,7 +120,7 @@ class Half:
 class Double(Half):
     """A step that puts the mean of two frames between them: one behind, and flushed at the end."""
 
-    rate, ticks = Fraction(2), 2
+    traits = Traits(call="push", reach=None, rate=Fraction(2), ticks=2)
 
     def __init__(self):
         super().__init__()
@@ -150,11 +145,10 @@ class Median(Half):
     Where the film begins and ends, the frames that are there count.
     """
 
-    rate, ticks = Fraction(1), 1
-
     def __init__(self, reach=2):
         super().__init__()
         self.reach = reach
+        self.traits = Traits(call="push", reach=reach)
         self.frames = []
         self.done = 0
 
@@ -178,13 +172,13 @@ class Median(Half):
 class Between(Double):
     """As `Double`, which says on how many frames its results depend."""
 
-    reach = 1
+    traits = replace(Double.traits, reach=1)
 
 
 class Even(Half):
     """A step that drops every second frame, by its time."""
 
-    reach = 0
+    traits = replace(Half.traits, reach=0)
 
     def __init__(self, step):
         super().__init__()
@@ -203,18 +197,13 @@ class OnDevice:
         self.plane = plane
 
 
-class Device:
+class Device(Step):
     """A step on a pretended GPU: adds 1 to each sample; takes planes from there and from here."""
 
-    slots = 1
-
     def __init__(self, device="cuda:0"):
-        self.device = self.device_name = device
+        self.traits = Traits(device=device, device_name=device)
         self.on_device = None
         self.taken_on_device = []
-
-    def outcome(self, format, frames):
-        return format
 
     def prepare(self, format, bits=None, *, on_device=False):
         self.on_device = on_device
@@ -227,6 +216,3 @@ class Device:
         planes = [p.plane if isinstance(p, OnDevice) else p for p in frame.planes]
         results = [p + p.dtype.type(1) for p in planes]
         return replace(frame, planes=tuple(map(OnDevice, results) if self.on_device else results))
-
-    def close(self):
-        pass

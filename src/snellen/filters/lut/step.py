@@ -14,6 +14,7 @@ from snellen.filters.lut.coding import Matrix
 from snellen.filters.lut.cube import Cube, load
 from snellen.filters.lut.planes import Planes
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Step, Traits
 from snellen.frames.unchanged import Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile
@@ -24,7 +25,7 @@ _SUBSAMPLINGS = ((0, 0), (1, 0), (0, 1), (1, 1))
 _DEPTHS = range(8, 17)
 
 
-class LutStep(Holder):
+class LutStep(Holder, Step):
     """Send each pixel's colour through a look-up table.
 
     Red, green and blue are float32 from the code values to the code values: luma and chroma (see
@@ -50,7 +51,6 @@ class LutStep(Holder):
     """
 
     _what = "this LutStep"
-    label = "lut"
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class LutStep(Holder):
     ) -> None:
         self.cube = load(cube) if isinstance(cube, Path) else cube
         self.matrix, self.device = matrix, device
-        self.device_name = devices.name(device)
-        self.slots = (cpu.Backend if device == "cpu" else cuda.Backend).slots
+        slots = (cpu.Backend if device == "cpu" else cuda.Backend).slots
+        self.traits = Traits(slots, device, devices.name(device), counts=True, label="lut")
         self._say, self._home = say, Home(self._what)
         self._backend: cpu.Backend | cuda.Backend | None = None
         self._frames, self._area = count(), 0

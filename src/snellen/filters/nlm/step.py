@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from snellen.filters.nlm.definition import (
 )
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, Plane, check_format
+from snellen.frames.step import Step, Traits
 from snellen.frames.unchanged import Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile
@@ -55,7 +55,7 @@ class Backend(Protocol):
         ...
 
 
-class Denoiser(Holder):
+class Denoiser(Holder, Step):
     """Denoise frames by non-local means over `radius` frames before and after each.
 
     At the beginning and at the end of a run there are fewer frames before or after, and only these
@@ -78,16 +78,8 @@ class Denoiser(Holder):
     ----------
     device, device_name : str
         "cpu" or "cuda:N"; the GPU's name, or "cpu".
-    reach : int
-        Frames on each side of a frame that its result depends on.
-    label : str
-        What a printed chain calls it.
     """
 
-    slots = 1
-    rate = Fraction(1)
-    ticks = 1
-    label = "non-local means"
     _what = WHAT
 
     def __init__(
@@ -96,6 +88,7 @@ class Denoiser(Holder):
         radius: int = RADIUS,
         noise: float | None = None,
         device: str = "auto",
+        label: str = "non-local means",
     ) -> None:
         found = values.number(strength)
         if found is None or not 0 < found <= STRONGEST:
@@ -110,9 +103,11 @@ class Denoiser(Holder):
                 parameter="noise",
             )
         self.settings = Settings(found, values.whole("radius", radius, 0, MOST_FRAMES), deviation)
-        self.reach = self.settings.radius
         self.device = devices.single(device, "denoising")
         self.device_name = devices.name(self.device)
+        self.traits = Traits(
+            1, self.device, self.device_name, "push", reach=self.settings.radius, label=label
+        )
         self._home = Home(WHAT)
         self._format: Format | None = None
         self._backend: Backend | None = None
@@ -190,7 +185,7 @@ class Denoiser(Holder):
             return last
         planes = _checked(frame, format, self.device)
         self._window.append((frame, backend.take(planes, frame.ready)))
-        if len(self._window) > self._next + self.reach:
+        if len(self._window) > self._next + self.settings.radius:
             self._advance(backend)
         return [self._result() for _ in range(len(self._begun) - backend.slots + 1)]
 
@@ -220,7 +215,7 @@ class Denoiser(Holder):
         """Begin the next frame, and drop the frame that no later one needs."""
         frame, _ = self._window[self._next]
         self._begun.append((frame, backend.begin([one for _, one in self._window], self._next)))
-        if self._next == self.reach:
+        if self._next == self.settings.radius:
             self._window.popleft()
         else:
             self._next += 1

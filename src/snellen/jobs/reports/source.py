@@ -14,9 +14,9 @@ from snellen.jobs.upscale import UpscaleJob
 from snellen.jobs.upscale_video import models_of
 
 if TYPE_CHECKING:
+    from snellen.frames.step import Step
     from snellen.video.media import MediaInfo
     from snellen.video.source.decode import Source
-    from snellen.video.step import RateStep, Step
 
 
 def moved(job: UpscaleJob | DeblurJob, parameter: str) -> Enhancement:
@@ -86,7 +86,7 @@ class Shown:
             return Source(job.source, clip, decoder)
         area = models_of(job).area
 
-        def make(info: MediaInfo) -> tuple[Step | RateStep, MediaInfo]:
+        def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
             from snellen.video.chain import Chain
 
             line = Line(info, lambda text: None, area=area)

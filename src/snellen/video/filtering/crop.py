@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from snellen.errors import InputError, quoted
 from snellen.frames.frame import Format, Frame, Plane
+from snellen.frames.step import Step, Traits
 from snellen.video import pixels
 
 _AREA = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9}):(\d{1,9})", re.ASCII)
@@ -37,7 +38,7 @@ def area(text: str, parameter: str) -> Area:
     return Area(*(int(one) for one in found.groups()))
 
 
-class Crop:
+class Crop(Step):
     """Cut an area out of each frame.
 
     Parameters
@@ -48,12 +49,9 @@ class Crop:
         What an error is about.
     """
 
-    slots = 1
-    device = device_name = "cpu"
-
     def __init__(self, area: Area, parameter: str = "crop") -> None:
         self.area, self._parameter = area, parameter
-        self.label = f"crop {area}"
+        self.traits = Traits(label=f"crop {area}")
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results; InputError: the area is not in such frames."""
@@ -102,9 +100,6 @@ class Crop:
     def alpha(self) -> Crop:
         """Return a step for the alpha channel."""
         return Crop(self.area, self._parameter)
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 def inside(area: Area, format: Format) -> Area:

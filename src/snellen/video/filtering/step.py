@@ -13,6 +13,7 @@ from av.video.frame import VideoFrame
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Step, Traits
 from snellen.frames.unchanged import Unchanged
 from snellen.process import Holder, Home
 from snellen.video import pixels
@@ -49,7 +50,7 @@ _GUESSES = {"bt709": "BT.709"}
 _GUESSED = {"bt709": 1, "bt601-625": 5, "bt601-525": 6, "bt601": 6}
 
 
-class FilterStep(Holder):
+class FilterStep(Holder, Step):
     """Send frames through FFmpeg's filters.
 
     The output is planar YUV or grey of at least the input's depth, in the input's colour matrix
@@ -74,16 +75,8 @@ class FilterStep(Holder):
     ----------
     picture : PictureInfo
         Description of the results.
-    losses, notes : tuple of str
+    losses, said : tuple of str
         What the filters lose of the pictures, and what else is to be said.
-    reach : int or None
-        Frames on each side of a frame that its result depends on; None: no bound.
-    rate : Fraction
-        Frames out for each frame in, on average.
-    steady : bool
-        Whether that is known.
-    ticks : int
-        Into how many ticks the times of results divide a tick.
 
     Raises
     ------
@@ -91,8 +84,6 @@ class FilterStep(Holder):
         FFmpeg does not take the chain.
     """
 
-    slots = 1
-    device = device_name = "cpu"
     _what = "this step"
 
     def __init__(
@@ -112,7 +103,7 @@ class FilterStep(Holder):
         self._graph: FilterGraph | None = None
         self._held: Frame | None = None
         self._first: int | None = None
-        self.notes: tuple[str, ...] = ()
+        self.said: tuple[str, ...] = ()
         name = _layout(info.picture.format)
         self._matrix = info.picture.colorspace
         found = self._examined(name)
@@ -120,24 +111,26 @@ class FilterStep(Holder):
             guess = guessed(info.picture.format.width, info.picture.format.height)
             self._matrix = _GUESSED[guess]
             said = _GUESSES.get(guess, "BT.601")
-            self.notes = (
+            self.said = (
                 f"the input states no colour matrix: `{parameter}` takes it for {said} on the way "
                 "to RGB and back",
             )
             found = self._examined(name)
         self.picture = self._described(found)
-        self.notes += darkened(self._filters, info.picture, self.picture, parameter)
+        self.said += darkened(self._filters, info.picture, self.picture, parameter)
         whole = self._whole(info.picture.format, self.picture.format)
         conversions = examine(whole, self._source(name), parameter).conversions
         self.losses = lost(conversions, info.picture.format, parameter)
         given = self._frame_rate
-        self.steady = not _UNTIMED & {one.name for one in self._filters}
-        self.rate = found.rate / given if found.rate and self.steady else Fraction(1)
-        self.ticks = _ticks(self._base, found.time_base)
+        steady = not _UNTIMED & {one.name for one in self._filters}
+        rate = found.rate / given if found.rate and steady else Fraction(1)
         own = reach(self._filters)
-        self.reach = None if own is None else ceil(own * max(Fraction(1), 1 / self.rate))
         self._title = title or parameter
-        self.label = labelled(self._title, conversions)
+        self.traits = Traits(
+            call="push", reach=None if own is None else ceil(own * max(Fraction(1), 1 / rate)),
+            rate=rate, ticks=_ticks(self._base, found.time_base), steady=steady,
+            label=labelled(self._title, conversions),
+        )  # fmt: skip
 
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results, except for their depth."""
@@ -163,16 +156,12 @@ class FilterStep(Holder):
         self._chain: list[Filter] = []
         for place, one in enumerate(chain):
             self._chain += [Filter("scale", _EXACTLY), one] if place in places else [one]
-        self.label = labelled(self._title, found.conversions)
+        self.traits = replace(self.traits, label=labelled(self._title, found.conversions))
         self._start()
         return result
 
-    def push(self, frame: Frame | None) -> list[Frame]:
-        """Take the next frame (None: there are no more); return the results that are ready."""
-        return list(self.results(frame))
-
-    def results(self, frame: Frame | None) -> Iterator[Frame]:
-        """Yield what `push` returns, made when it is needed; the next frame comes after all."""
+    def push(self, frame: Frame | None) -> Iterator[Frame]:
+        """Take the next frame (None: there are no more); yield the results that are ready."""
         self._home.check()
         if self._graph is None:
             self._start()
@@ -198,7 +187,8 @@ class FilterStep(Holder):
         if frame is None:
             held, self._graph, self._held = self._held, None, None
             if held is not None:
-                yield replace(held, duration=(held.duration if self.steady else 0) or self._last)
+                own = held.duration if self.traits.steady else 0
+                yield replace(held, duration=own or self._last)
 
     def alpha(self) -> Unchanged | None:
         """Return a step for the alpha channel, which filters leave; None: they may move pixels."""
@@ -292,10 +282,11 @@ class FilterStep(Holder):
 
     def _start(self) -> None:
         self._held = self._first = None
-        self._last = max(1, round(self.ticks / (self._frame_rate * self.rate * self._base)))
+        ticks = self.traits.ticks
+        self._last = max(1, round(ticks / (self._frame_rate * self.traits.rate * self._base)))
         chain = (silent if self._files is None else self._files.redirected)(self._chain)
         self._graph = FilterGraph(
-            chain, self._source(_layout(self._form)), self._base, self._base / self.ticks,
+            chain, self._source(_layout(self._form)), self._base, self._base / ticks,
             self._parameter,
         )  # fmt: skip
 
@@ -325,7 +316,7 @@ class FilterStep(Holder):
                 parameter=name,
             )
         base = fraction(found.time_base) or self._base
-        duration = round(found.duration * base / (self._base / self.ticks))
+        duration = round(found.duration * base / (self._base / self.traits.ticks))
         return Frame(pixels.planes(found), ticks, duration)
 
 

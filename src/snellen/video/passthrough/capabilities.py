@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from io import BytesIO
-from typing import Any, Protocol
+from typing import Any
 
 import av
-from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Disposition, Stream
 
 from snellen.video.ffmpeg import TAGS_AS_BYTES, open_own
 from snellen.video.media import StreamInfo
+from snellen.video.passthrough.audio import AudioConversion
+from snellen.video.passthrough.subtitles import TextSubtitles
 from snellen.video.passthrough.tags import missing
 from snellen.video.timestamps import fraction
 from snellen.video.unopened import ATTACHED_PICTURE
@@ -21,25 +22,13 @@ _UNCHECKED = Disposition.default | ATTACHED_PICTURE
 """Dispositions that depend on all streams together, or are checked elsewhere."""
 
 
-class Converter(Protocol):
-    """Makes another kind of a stream."""
-
-    def add(self, out: OutputContainer) -> Stream:
-        """Add the stream to an output, whose header is not written yet."""
-        ...
-
-    def trial(self, first: Packet[Any] | None, stream: Stream) -> list[Packet[Any]]:
-        """Return packets for an output that is thrown away; `first`: of the input, with time 0."""
-        ...
-
-
 def lost_tags(
     info: StreamInfo,
     template: Stream,
     first: Packet[Any] | None,
     muxer: str,
     tags: dict[str, str],
-    converter: Converter | None = None,
+    converter: AudioConversion | TextSubtitles | None = None,
 ) -> list[str] | None:
     """Write the stream alone into memory and read it back; return what its description loses.
 
@@ -54,7 +43,7 @@ def lost_tags(
         FFmpeg's name of the container.
     tags : dict
         Tags that the copy is to have.
-    converter : Converter, optional
+    converter : AudioConversion or TextSubtitles, optional
         What converts the stream; None: it is copied.
 
     Returns

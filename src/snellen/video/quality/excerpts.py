@@ -14,13 +14,12 @@ import numpy as np
 
 from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Frame
-from snellen.video.chain import rate_of, reach_of, restart
+from snellen.frames.step import Step
 from snellen.video.ffmpeg import reason
 from snellen.video.media import Item, MediaInfo
 from snellen.video.progress import Meter
 from snellen.video.sink.encode import Plan
 from snellen.video.source.decode import Source
-from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_dry
 
 
@@ -95,7 +94,7 @@ def bytes_of(plan: Plan) -> int:
 
 def taken(
     info: MediaInfo,
-    step: Step | RateStep,
+    step: Step,
     plan: Plan,
     begin: Fraction,
     frames: int,
@@ -109,7 +108,7 @@ def taken(
     ----------
     info : MediaInfo
         Of the input, a file.
-    step : Step or RateStep
+    step : Step
         Prepared.
     plan : Plan
         Of the video stream.
@@ -130,7 +129,7 @@ def taken(
         None: there are no frames, since the film is shorter than it says.
     """
     assert info.path is not None
-    clip, reach = info.clip, reach_of(step) or 0
+    clip, reach = info.clip, step.traits.reach or 0
     first = max(Fraction(0), begin - margins[0] / info.rate)
     early = max(Fraction(0), first - reach / info.rate)
     start = None if clip.start is None and early == 0 else (clip.start or 0) + early
@@ -153,7 +152,8 @@ def taken(
     try:
         with closing(source):
             shift = (source.info.zero - info.zero) / info.time_base
-            most = round((round((begin - first) * info.rate) + frames + margins[1]) * rate_of(step))
+            given = round((begin - first) * info.rate) + frames + margins[1]
+            most = round(given * step.traits.rate)
             least = first / plan.time_base if first else None
 
             def read() -> Iterator[Item]:
@@ -167,9 +167,9 @@ def taken(
                 if len(found) < max(1, most) and (least is None or frame.pts >= least):
                     found.add(frame)
 
-            restart(step)
+            step.restart()
             run_dry(source, step, meter, read, take)
-            restart(step)  # the film is next
+            step.restart()  # the film is next
     except BaseException:
         found.close()
         raise
@@ -178,5 +178,5 @@ def taken(
         return None
     later = (number for number, time in enumerate(found.times) if time * plan.time_base >= begin)
     number = next(later, 0)
-    found.scored = range(len(found))[number : number + max(1, round(frames * rate_of(step)))]
+    found.scored = range(len(found))[number : number + max(1, round(frames * step.traits.rate))]
     return found

@@ -13,8 +13,8 @@ import av
 
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import DeviceError, InputError
+from snellen.frames.step import Step
 from snellen.metrics.registry import METRICS
-from snellen.video.chain import is_steady, rate_of, reach_of
 from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
@@ -35,7 +35,6 @@ from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.goals import aimed, qualities, unlimited
-from snellen.video.step import RateStep, Step
 
 _STORE = 8 << 30
 """Excerpts take at most so many bytes on the disk."""
@@ -53,7 +52,7 @@ class Hunt:
     aim : Aim
     info : MediaInfo
         Of the input.
-    step : Step or RateStep
+    step : Step
         Prepared.
     plan : Plan
         Of the video stream, its encoder without a quality.
@@ -81,7 +80,7 @@ class Hunt:
         self,
         aim: Aim,
         info: MediaInfo,
-        step: Step | RateStep,
+        step: Step,
         plan: Plan,
         output: object,
         limit: int | str | None,
@@ -96,9 +95,9 @@ class Hunt:
             why = "the opacity of a transparent film is not scored"
         elif info.clip.ivtc:
             why = "with `ivtc` the frames of an excerpt need not be those of the film"
-        elif not is_steady(step):
+        elif not step.traits.steady:
             why = "the times of frames do not follow from their rate here"
-        elif reach_of(step) is None:
+        elif step.traits.reach is None:
             why = "what a frame becomes depends on the whole film here: excerpts would differ"
         if why is not None:
             raise InputError(
@@ -238,7 +237,7 @@ class Hunt:
             frames = self._length + sum(margins)
             if self._info.frames is not None:
                 frames = min(frames, self._info.frames)
-            total = round(frames * rate_of(self._step))
+            total = round(frames * self._step.traits.rate)
             meter = Meter(total, self._report, f"excerpt {number}")
             found = self._taken(place / self._info.rate, self._length, margins, meter)
             if found is None:

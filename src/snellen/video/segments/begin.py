@@ -8,6 +8,7 @@ from typing import Any
 import av
 
 from snellen._version import __version__
+from snellen.frames.step import Step
 from snellen.video import pixels
 from snellen.video.media import MediaInfo
 from snellen.video.quality.hunt import Hunt
@@ -21,13 +22,12 @@ from snellen.video.sink.encode import Plan
 from snellen.video.sink.goals import aimed
 from snellen.video.sink.output import Output
 from snellen.video.source.scan import scan
-from snellen.video.step import RateStep, Step
 
 
 def begun(
     how: Segments,
     info: MediaInfo,
-    step: Step | RateStep,
+    step: Step,
     plan: Plan,
     output: Output,
     hunt: Hunt | None = None,
@@ -39,7 +39,7 @@ def begun(
     how : Segments
     info : MediaInfo
         Of the input, as its output is to state it.
-    step : Step or RateStep
+    step : Step
         Prepared.
     plan : Plan
         Of the video stream.
@@ -109,7 +109,7 @@ def _say_alone(how: Segments, why: str) -> None:
         how.say(f"{ALONE}: {why}")
 
 
-def made_by(how: Segments, info: MediaInfo, plan: Plan, step: Step | RateStep) -> dict[str, Any]:
+def made_by(how: Segments, info: MediaInfo, plan: Plan, step: Step) -> dict[str, Any]:
     """Return what the segments of a film have in common, as JSON has it."""
     encoder = plan.encoder
     return {

@@ -14,7 +14,7 @@ from av.video.frame import VideoFrame
 
 from snellen.cpu.threads import chosen, cores, together
 from snellen.files.containers import container, suffixes
-from snellen.video.chain import reach_of
+from snellen.frames.step import Step
 from snellen.video.media import MediaInfo
 from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.values import Cut
@@ -24,7 +24,6 @@ from snellen.video.sink.registry import encoder_of, traits
 from snellen.video.source.filters import CYCLE
 from snellen.video.source.read import Reader
 from snellen.video.source.scan import Scan
-from snellen.video.step import RateStep, Step
 
 LONG = 60
 """Seconds of a film from which on it is cut."""
@@ -56,22 +55,22 @@ def too_short() -> str:
     )
 
 
-def is_long(info: MediaInfo, plan: Plan, step: Step | RateStep) -> bool:
+def is_long(info: MediaInfo, plan: Plan, step: Step) -> bool:
     """Return whether a film is so long that losing the work would hurt."""
     if info.frames is None:
         return True
     pixels = info.frames * plan.format.width * plan.format.height
-    rate = _RATES.get(step.device_name, _BY_GPU) * together()
+    rate = _RATES.get(step.traits.device_name, _BY_GPU) * together()
     return info.frames / info.rate > LONG or pixels / rate > WORK
 
 
-def hindrance(info: MediaInfo, plan: Plan, step: Step | RateStep, output: Output) -> str | None:
+def hindrance(info: MediaInfo, plan: Plan, step: Step, output: Output) -> str | None:
     """Return why a film cannot be cut, as the end of a sentence; None: it can, as far as known."""
     if info.path is None:
         return "what comes from a pipe, or from pictures, cannot be read twice"
     if not container(output.suffix).segments:
         return f"the output is no file of {', '.join(suffixes(lambda one: one.segments))}"
-    if reach_of(step) is None:
+    if step.traits.reach is None:
         return "what becomes of a frame may depend on the whole film"
     clip = info.clip
     if info.stretch != 1:
@@ -164,15 +163,16 @@ def end_of(scan: Scan, info: MediaInfo) -> Fraction | None:
     return time if info.end is None else min(time, info.end)
 
 
-def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step | RateStep) -> Cuts | str:
+def planned(scan: Scan, info: MediaInfo, plan: Plan, step: Step) -> Cuts | str:
     """Return how a film is cut, or why it is not, as the end of a sentence."""
     if info.container in _COUNTING and scan.short is not None:
         return "its times count packets, of which some are missing"
-    reach = reach_of(step)
+    reach = step.traits.reach
     assert reach is not None
     if (reach or info.clip.ivtc or info.clip.frames) and not shows_each_packet(info, scan):
         return "several of its packets make one picture"
-    seconds = max(SECONDS.get(step.device_name, OTHERWISE), ceil(LEADING * 2 * reach / info.rate))
+    least = SECONDS.get(step.traits.device_name, OTHERWISE)
+    seconds = max(least, ceil(LEADING * 2 * reach / info.rate))
     found = cut(scan, info, seconds, reach)
     if isinstance(found, str):
         return found

@@ -21,9 +21,9 @@ from av.packet import Packet
 from snellen.errors import InputError, OutputError
 from snellen.files import atomic
 from snellen.frames.frame import Format, Frame
+from snellen.frames.step import Step
 from snellen.process import Home
 from snellen.video import pixels
-from snellen.video.chain import restart, take_tally
 from snellen.video.media import Item
 from snellen.video.progress import Meter
 from snellen.video.segments.packets import PacketWriter, delay
@@ -32,7 +32,6 @@ from snellen.video.sink.encode import add_video, open_container
 from snellen.video.sink.frames import FrameEncoder
 from snellen.video.sink.registry import traits
 from snellen.video.source.decode import Source
-from snellen.video.step import RateStep, Step
 from snellen.video.threads import run_between
 
 Writing = Callable[[Path], AbstractContextManager[BinaryIO]]
@@ -46,7 +45,7 @@ _SEI = (39, 40)
 
 def encode_segment(
     task: SegmentTask,
-    step: Step | RateStep,
+    step: Step,
     meter: Meter,
     writing: Writing = atomic.rewriting,
 ) -> Record:
@@ -59,7 +58,7 @@ def encode_segment(
     Parameters
     ----------
     task : SegmentTask
-    step : Step or RateStep
+    step : Step
         Prepared for the film's frames.
     meter : Meter
         Counts the frames.
@@ -85,7 +84,7 @@ def encode_segment(
     return replace(_encoded(last, step, meter, writing), sought=True)
 
 
-def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Writing) -> Record:
+def _encoded(task: SegmentTask, step: Step, meter: Meter, writing: Writing) -> Record:
     """Encode a segment, decoded from `task.lead` before it.
 
     Raises
@@ -116,23 +115,21 @@ def _encoded(task: SegmentTask, step: Step | RateStep, meter: Meter, writing: Wr
                 return _empty(task, writer, step, change, source.info.zero)
             sink = SegmentSink(writer, task)
             part = _Part(source, task)
-            restart(step)
-            take_tally(step)  # of what came before
+            step.restart()
+            step.take_tally()  # of what came before
             report = run_between(
                 source, part.items, step, sink, task.plan.format, task.output, task.file, meter,
                 part.is_inside,
             )  # fmt: skip
-    notes = getattr(step, "notes", None)
-    found = b"" if notes is None else notes(part.before, sink.written)
-    if found:
+    if found := step.notes(part.before, sink.written):
         with _named(task), writing(task.file.with_suffix(NOTES)) as file:
             file.write(found)
-    clipped, made = take_tally(step)
+    clipped, made = step.take_tally()
     shift = source.info.zero - task.zero
     return Record(
         number=task.number, frames=sink.written, first=part.first, after=part.after,
         delay=delay(writer.times), size=writer.size, checksum=writer.checksum,
-        headers=sink.headers, device=step.device_name,
+        headers=sink.headers, device=step.traits.device_name,
         notes=sha256(found).hexdigest() if found else "", clipped=clipped, pixels=made,
         lost=report.damage, moved=report.moved,
         variable_rate=report.variable_rate, losses=report.losses,
@@ -174,11 +171,12 @@ def _named(task: SegmentTask) -> Iterator[None]:
 
 
 def _empty(
-    task: SegmentTask, writer: PacketWriter, step: Step | RateStep, why: str, ended: Fraction | None
+    task: SegmentTask, writer: PacketWriter, step: Step, why: str, ended: Fraction | None
 ) -> Record:
     return Record(
         number=task.number, frames=0, first=None, after=None, delay=0, size=writer.size,
-        checksum=writer.checksum, headers="", device=step.device_name, lost=(why,), ended=ended,
+        checksum=writer.checksum, headers="", device=step.traits.device_name, lost=(why,),
+        ended=ended,
     )  # fmt: skip
 
 

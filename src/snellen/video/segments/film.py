@@ -15,7 +15,7 @@ from typing import Any
 import av
 
 from snellen.errors import InputError, OutputError
-from snellen.video.chain import add_tally
+from snellen.frames.step import Step
 from snellen.video.ffmpeg import reason
 from snellen.video.media import Change, MediaInfo, SourceReport
 from snellen.video.messages import clock, counted
@@ -33,7 +33,6 @@ from snellen.video.segments.values import Cut, Record, SegmentTask
 from snellen.video.segments.words import parts, spans
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
-from snellen.video.step import RateStep, Step
 from snellen.video.threads import Written
 
 SegmentExecutor = Executor[SegmentTask, Record]
@@ -133,12 +132,12 @@ class Film:
         """The encoder's quality that was chosen for a target; None: there is no target."""
         return self._cuts.choice
 
-    def encode(self, step: Step | RateStep, meter: Meter, given: MediaInfo) -> None:
+    def encode(self, step: Step, meter: Meter, given: MediaInfo) -> None:
         """Encode all segments that are not finished, or no longer as they were written.
 
         Parameters
         ----------
-        step : Step or RateStep
+        step : Step
             Prepared.
         meter : Meter
             Counts the frames.
@@ -175,7 +174,7 @@ class Film:
         done = [
             one for one in self._store.records.values() if numbers is None or one.number in numbers
         ]
-        add_tally(step, sum(one.clipped for one in done), sum(one.pixels for one in done))
+        step.add_tally(sum(one.clipped for one in done), sum(one.pixels for one in done))
 
     def join(self, file: Path, copier: Copier) -> Written:
         """Write the output of all segments, which are finished."""
@@ -221,11 +220,11 @@ class Film:
         return Written(sink.written, sink.refused, sink.damage, report)
 
     def _executor(
-        self, step: Step | RateStep, meter: Meter, given: MediaInfo
+        self, step: Step, meter: Meter, given: MediaInfo
     ) -> AbstractContextManager[SegmentExecutor]:
         if self._how.workers is None:
             return nullcontext(Here(partial(encode_segment, step=step, meter=meter)))
-        return self._how.workers(step.device_name, given, self._plan.encoder.bits, meter)
+        return self._how.workers(step.traits.device_name, given, self._plan.encoder.bits, meter)
 
     def _check_all(self, whole: Collection[int]) -> None:
         """Refuse (InputError) to join segments of which some are not made."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from snellen.frames.brief import Brief
+from snellen.frames.step import Step
 from snellen.video.media import MediaInfo
 from snellen.video.segments.begin import made_by
 from snellen.video.segments.cuts import hindrance, is_long, planned
@@ -17,7 +18,6 @@ from snellen.video.segments.store import Store, is_store
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
 from snellen.video.source.scan import scan
-from snellen.video.step import RateStep, Step
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,7 +39,7 @@ class SegmentsPlan(Brief):
 
 
 def foreseen(
-    how: Segments, info: MediaInfo, step: Step | RateStep, plan: Plan, output: Output
+    how: Segments, info: MediaInfo, step: Step, plan: Plan, output: Output
 ) -> SegmentsPlan:
     """Return how `film.begun` would go about a film; parameters and errors are the same."""
     why = hindrance(info, plan, step, output)

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
+from snellen.frames.step import Step
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter, Progress
 from snellen.video.quality.hunt import hunting
@@ -21,7 +22,6 @@ from snellen.video.segments.begin import begun
 from snellen.video.segments.film import Segments
 from snellen.video.sink.encoding import Encoding
 from snellen.video.source.pictures import Pictures
-from snellen.video.step import RateStep, Step
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,7 +42,7 @@ class Part(Brief):
 def make_part(
     source: Path | BinaryIO | Pictures,
     target: Path | BinaryIO,
-    step: Step | RateStep | LateStep,
+    step: Step | LateStep,
     *,
     segments: Callable[[], Segments | None],
     clip: Clip | None = None,

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from snellen.frames.step import Step
 from snellen.video.chain import through
 from snellen.video.channel import PATIENCE
 from snellen.video.clip import Clip
 from snellen.video.media import Item, MediaInfo
 from snellen.video.source.decode import Source
-from snellen.video.step import RateStep, Step
 
 
 class SteppedSource(Source):
@@ -34,9 +34,9 @@ class SteppedSource(Source):
         source: Path,
         clip: Clip,
         decoder: str,
-        make: Callable[[MediaInfo], tuple[Step | RateStep, MediaInfo]],
+        make: Callable[[MediaInfo], tuple[Step, MediaInfo]],
     ) -> None:
-        self._step: Step | RateStep | None = None
+        self._step: Step | None = None
         super().__init__(source, clip, decoder)
         try:
             given = self.info.picture.format
