@@ -89,10 +89,8 @@ class Luma:
             quantise(strip, depth, self.target.bits, out[first * s : last * s])
 
     def _predict(self, mid: Float32, signs: npt.NDArray[np.int8] | None, patches: Float32) -> None:
-        """Fill patches (rows, (w·s)², n), those of the windows centred on the rows of a strip.
-
-        `signs` (rows, 3, n) are those of the windows, see `orientation`, None for format 1.
-        """
+        """Fill patches (rows, (w·s)², n), those of the windows centred on the rows of a strip."""
+        # `signs` (rows, 3, n) are those of the windows, see `orientation`, None for format 1.
         model, s = self.model, self.model.scale
         rows, _, width = patches.shape
         planes = np.empty((FILTERS, s, mid.shape[0] - 2 * s, mid.shape[1] // s - 2), np.float32)

@@ -54,12 +54,10 @@ def overlap(
 
 @compiled
 def _add_means(patches, scale, window, first_row, first_patch, height, width, total, out):  # type: ignore[no-untyped-def]
-    """Add the mean of the patches that cover them to all pixels; `total` is scratch.
-
-    A low-resolution row is changed in three parts: its first and its last column, which see all
-    windows, and what is between them, which sees those of the authors. A row at the edge, and one
-    of a tiny picture, is a single part.
-    """
+    """Add the mean of the patches that cover them to all pixels; `total` is scratch."""
+    # A low-resolution row is changed in three parts: its first and its last column, which see all
+    # windows, and what is between them, which sees those of the authors. A row at the edge, and one
+    # of a tiny picture, is a single part.
     half, side = window // 2, window * scale
     tiny = min(height, width) < window + 2
     for r in range(out.shape[0] // scale):

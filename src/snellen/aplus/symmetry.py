@@ -153,11 +153,9 @@ def adapted(covariance: Float64, energy: float) -> tuple[Float32, float]:
 
 
 def _space(size: int, kind: Kind) -> Float64:
-    """Return an orthonormal basis (size, n) of the raw windows of a kind.
-
-    Each row has at most one number that is not 0, and the magnitudes in a column are equal. So
-    linear combinations of the columns are exactly as symmetric as the kind says.
-    """
+    """Return an orthonormal basis (size, n) of the raw windows of a kind."""
+    # Each row has at most one number that is not 0, and the magnitudes in a column are equal. So
+    # linear combinations of the columns are exactly as symmetric as the kind says.
     projector = np.eye(size)
     for orientation, sign in zip((1, 2, 4), SIGNS[kind], strict=True):
         if sign:

@@ -27,10 +27,8 @@ _lock = process.lock()
 
 @cache
 def _module() -> Any:
-    """Return SciPy's functions for Cython, which loads its BLAS, without the rest of scipy.linalg.
-
-    That takes as long to import as A+ takes for a small picture.
-    """
+    """Return SciPy's functions for Cython, which loads its BLAS, and not all of scipy.linalg."""
+    # That takes as long to import as A+ takes for a small picture.
     spec = PathFinder.find_spec(MODULE, [str(Path(scipy.__file__).parent / "linalg")])
     if MODULE in sys.modules or spec is None or spec.loader is None:
         return import_module(MODULE)

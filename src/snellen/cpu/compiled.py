@@ -127,10 +127,8 @@ def _type(argument: Any, layout: str) -> str:
 
 
 def _meaning(function: Callable[..., Any], seen: tuple[Any, ...] = ()) -> list[object]:
-    """Return all that the machine code of a function depends on, but for the types of arguments.
-
-    That is its own code, and constants and compiled functions that it finds by a global name.
-    """
+    """Return all that the machine code of a function depends on, but for the types of arguments."""
+    # That is its own code, and constants and compiled functions that it finds by a global name.
     found: list[object] = [function.__qualname__, function.__defaults__]
     for code in _codes(function.__code__):
         constants = [one for one in code.co_consts if not isinstance(one, CodeType)]

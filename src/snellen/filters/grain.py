@@ -195,11 +195,9 @@ def blurred(blur: Int64, first: int, height: int, width: int, time: int, seed: i
 
 @compiled
 def _fill(out, first, low, high, seed):  # type: ignore[no-untyped-def]
-    """Fill rows from `first` on with random numbers: sums of the four bytes of a random word.
-
-    A call of Philox makes those of four columns. Its numbers have 32 bits, in 64: of a product, the
-    high half is what a shift leaves, whatever the sign.
-    """
+    """Fill rows from `first` on with random numbers: sums of the four bytes of a random word."""
+    # A call of Philox makes those of four columns. Its numbers have 32 bits, in 64: of a product,
+    # the high half is what a shift leaves, whatever the sign.
     word = 0xFFFFFFFF
     for i in range(out.shape[0]):
         for j in range(out.shape[1] // 4):

@@ -233,11 +233,9 @@ class Appearance:
         list(self._pool.map(band, *zip(*np.ndindex(out.shape[:2]), strict=True)))
 
     def _spectrum(self, plane: Plane) -> Array:
-        """Return the spectrum of grey, (M, N, 2), without its mean.
-
-        No filter sees the mean. Of a constant picture nothing at all is left, not even rounding,
-        which makes its statistics exactly 0.
-        """
+        """Return the spectrum of grey, (M, N, 2), without its mean."""
+        # No filter sees the mean. Of a constant picture nothing at all is left, not even rounding,
+        # which makes its statistics exactly 0.
         with stage("grey"):
             level = np.clip(plane.mean(dtype=np.float64), plane.min(), plane.max())
             grey = np.subtract(plane, level, dtype=np.float64)

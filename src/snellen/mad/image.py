@@ -247,10 +247,8 @@ def _finished(*images: Array) -> None:
 def _pairs(
     batches: tuple[tuple[int, ...], tuple[int, ...]], batch: tuple[int, ...]
 ) -> Iterator[tuple[int, tuple[np.intp, ...], tuple[np.intp, ...]]]:
-    """Yield a pair's number in the broadcast batch, and where its pictures lie in each array.
-
-    Pairs with the same reference follow one another.
-    """
+    """Yield a pair's number in the broadcast batch, and where its pictures lie in each array."""
+    # Pairs with the same reference follow one another.
     one, other = (
         np.broadcast_to(np.arange(prod(axes)).reshape(axes), batch).ravel() for axes in batches
     )

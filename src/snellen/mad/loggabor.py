@@ -71,9 +71,7 @@ def product(spectrum, radial, angular, out):  # type: ignore[no-untyped-def]
 
 
 def _coordinates(size: int) -> npt.NDArray[np.float64]:
-    """Return the frequencies of one axis, −1 … 1 of the Nyquist frequency, zero frequency first.
-
-    At an odd size, zero lies between two elements. fftshift (not ifftshift) moves the latter of
-    them to the front, as in the authors' code.
-    """
+    """Return the frequencies of one axis, −1 … 1 of the Nyquist frequency, zero frequency first."""
+    # At an odd size, zero lies between two elements. fftshift (not ifftshift) moves the latter of
+    # them to the front, as in the authors' code.
     return np.fft.fftshift((np.arange(size) - size / 2) / (size / 2))

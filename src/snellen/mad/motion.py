@@ -98,12 +98,10 @@ def add_energy(
 
 @compiled
 def _strip(previous, following, first, last, total):  # type: ignore[no-untyped-def]
-    """Add u² + v² of the blocks of rows first … last − 1.
-
-    The derivatives are full convolutions of the two frames' sum, for time of their difference,
-    with 2 × 2 signs: what lies above and left of the frame counts as 0. The authors' factor 0.25
-    of all three cancels, and without it those of integer samples are integers.
-    """
+    """Add u² + v² of the blocks of rows first … last − 1."""
+    # The derivatives are full convolutions of the two frames' sum, for time of their difference,
+    # with 2 × 2 signs: what lies above and left of the frame counts as 0. The authors' factor 0.25
+    # of all three cancels, and without it those of integer samples are integers.
     for block in range(first, last):
         for column in range(total.shape[1]):
             xx = xy = yy = xt = yt = 0.0
@@ -139,13 +137,11 @@ def _strip(previous, following, first, last, total):  # type: ignore[no-untyped-
 
 @compiled
 def _squared_flow(xx, xy, yy, xt, yt):  # type: ignore[no-untyped-def]
-    """Return |pinv(AᵀA)·Aᵀ·ft|² for AᵀA = [xx xy; xy yy] and Aᵀ·ft = (xt, yt).
-
-    MATLAB's pinv takes a singular value for 0 that is at most 2·eps times the largest, here
-    `norm`; the other one is det / norm. Of a block with edges of one direction only (the aperture
-    problem) AᵀA has rank 1, and then pinv is AᵀA / norm². The sums of integer samples are exact,
-    for 8 bits det too; its rounding, at most eps/4 · norm², is well within the rule.
-    """
+    """Return |pinv(AᵀA)·Aᵀ·ft|² for AᵀA = [xx xy; xy yy] and Aᵀ·ft = (xt, yt)."""
+    # MATLAB's pinv takes a singular value for 0 that is at most 2·eps times the largest, here
+    # `norm`; the other one is det / norm. Of a block with edges of one direction only (the aperture
+    # problem) AᵀA has rank 1, and then pinv is AᵀA / norm². The sums of integer samples are exact,
+    # for 8 bits det too; its rounding, at most eps/4 · norm², is well within the rule.
     norm = 0.5 * (xx + yy + np.hypot(xx - yy, 2 * xy))
     if norm == 0:
         return 0.0

@@ -205,10 +205,8 @@ class Scorer(Holder):
         to_host: bool = False,
         eager: bool = False,
     ) -> list[Score]:
-        """Do the work of `runs`.
-
-        With `to_host` all maps are NumPy's; `eager`: of the first pair, see `Backends.submit`.
-        """
+        """Do the work of `runs`."""
+        # With `to_host` all maps are NumPy's; `eager`: of the first pair, see `Backends.submit`.
         found: list[Score] = []
         pending: deque[Callable[[], Score]] = deque()
         given, pairs = None, inputs.pairs(pairs)

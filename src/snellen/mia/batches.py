@@ -131,10 +131,8 @@ def starts(method: Method, psfs: Float64 | None, batch: int, frames: int) -> Flo
 
 
 def _restorer(prepared: Prepared, kind: str) -> AbstractContextManager[Restorer]:
-    """Return a Restorer: on a GPU one that an earlier call has used, where there is one.
-
-    On the CPU little is prepared, and threads and buffers do not outlive the call.
-    """
+    """Return a Restorer: on a GPU one that an earlier call has used, where there is one."""
+    # On the CPU little is prepared, and threads and buffers do not outlive the call.
     if prepared.device == "cpu":
         return closing(Restorer(prepared))
     return borrowed(prepared.device, (Restorer, prepared), lambda: Restorer(prepared, kind))
@@ -149,11 +147,9 @@ def available(device: str, results: int = 0) -> int:
 
 
 def _parts(count: int, samples: int, available: int) -> list[slice]:
-    """Divide `count` pictures of `samples` float32 samples each into batches of about equal size.
-
-    If not even one picture fits, each is a batch: BYTES is generous, and if the memory does not
-    suffice in fact, the GPU backend raises DeviceError.
-    """
+    """Divide `count` pictures of `samples` float32 samples into batches of about equal size."""
+    # If not even one picture fits, each is a batch: BYTES is generous, and if the memory does not
+    # suffice in fact, the GPU backend raises DeviceError.
     parts = -(-count // max(1, available // samples))
     return [slice(part.start, part.stop) for part in evenly(count, parts)]
 

@@ -175,10 +175,8 @@ def _with(
     callback: Callback | None,
     weights: Sequence[float] = (),
 ) -> Found:
-    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K).
-
-    `weights` are those of total variation, one for each picture; without them the method's.
-    """
+    """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
+    # `weights` are those of total variation, one for each picture; without them the method's.
     count, pictures = planes.shape[:2]
     if levels := sorted({*weights}):
         definition = replace(method.prepared.definition, tv=levels[0])

@@ -231,10 +231,8 @@ def _backend(one: Prepared, shape: tuple[int, int]) -> Backend:
 
 
 def _frames(one: Prepared, shape: tuple[int, int], kind: str) -> Any:
-    """Return what places pictures on the period, and cuts them out again.
-
-    `kind` is the type of their samples, for the most part.
-    """
+    """Return what places pictures on the period, and cuts them out again."""
+    # `kind` is the type of their samples, for the most part.
     how = shape, one.period(shape), one.side, one.edges, one.dtype
     if one.device == "cpu":
         from snellen.mia.frames import Frames

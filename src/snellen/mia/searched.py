@@ -58,10 +58,8 @@ def searched(luma: Any, method: Method, callback: Callback | None) -> Searched:
 
 
 def _best(picture: Any, psfs: Float64, method: Method) -> tuple[Float64, float, bool]:
-    """Return the PSF (K, K) of several that restores a picture (rows, columns) best.
-
-    And the weight of total variation, and whether the others are like it.
-    """
+    """Return the PSF (K, K) of several that restores a picture (rows, columns) best."""
+    # Further results: the weight of total variation, and whether the other PSFs are like it.
     if len(psfs) == 1:
         return psfs[0], PRIOR_TV, True
     crops, judge = (import_module(f"snellen.mia.l0.{name}") for name in ("crops", "judge"))

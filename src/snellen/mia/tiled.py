@@ -173,10 +173,8 @@ class TiledDeblurrer:
         self._turns = cycle(self._lanes)
 
     def _lanes_of(self, work: Work) -> int:
-        """Return how many lanes of pictures in flight there are to be.
-
-        0: something waits for the host, or not all tiles fit into the GPU's memory at once.
-        """
+        """Return how many lanes of pictures in flight there are to be."""
+        # 0: something waits for the host, or not all tiles fit into the GPU's memory at once.
         prepared, tiles = work.method.prepared, work.tiles
         assert tiles is not None
         if self.device == "cpu" or work.method.how.tolerance or not prepared.fused(tiles.shape):

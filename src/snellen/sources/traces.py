@@ -39,11 +39,9 @@ def looks_coded(luma: Bytes) -> bool:
 
 
 def _standing_out(plane: npt.NDArray[np.int16]) -> tuple[float, float, float]:
-    """Return by how much one of the eight columns stands out.
-
-    In standard errors from the mean of the others, and from the one that follows it; and in
-    standard deviations how much the median of its borders does from that of all others.
-    """
+    """Return by how much one of the eight columns stands out."""
+    # In standard errors from the mean of the others, and from the one that follows it; and in
+    # standard deviations how much the median of its borders does from that of all others.
     third = np.abs(plane[:, 3:] - 3 * plane[:, 2:-1] + 3 * plane[:, 1:-2] - plane[:, :-3])
     here, before, after = third[:, 1:-1], third[:, :-2], third[:, 2:]
     above = np.count_nonzero((here > before) & (here > after), axis=0)

@@ -209,10 +209,8 @@ def _statistics(plane: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _moments(plane: Tensor, side: int) -> tuple[Tensor, ...]:
-    """Return mean, and sums of 2nd to 4th powers around it, of windows of side × side tiles.
-
-    They are centred on each tile's mean, then on the window's: raw powers would lose the digits.
-    """
+    """Return mean, and sums of 2nd to 4th powers around it, of windows of side × side tiles."""
+    # They are centred on each tile's mean, then on the window's: raw powers would lose the digits.
     rows, columns = grid(*plane.shape[-2:])
     high, wide = STEP * (rows + 3), STEP * (columns + 3)
     tiles = plane[..., :high, :wide].unfold(-2, STEP, STEP).unfold(-2, STEP, STEP)

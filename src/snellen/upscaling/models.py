@@ -163,10 +163,8 @@ def _find(model: str | Path) -> Path:
 
 
 def _no_file(path: Path) -> str | None:
-    """Return what a path means that is no ordinary file, and whether it is a link; None: it is one.
-
-    OSError: nothing is there.
-    """
+    """Return what a path means that is no ordinary file, and if it is a link; None: it is one."""
+    # OSError: nothing is there.
     link = "a link to " if path.is_symlink() else ""
     try:
         mode = path.stat().st_mode

@@ -43,10 +43,8 @@ def compose(model: Model) -> Float64:
 
 
 def _enlarge(scale: int, window: int) -> Float64:
-    """Return bicubic along one axis as a matrix ((window + 2) · s, side).
-
-    It maps `side` low-resolution pixels to the window and one low-resolution pixel on each side.
-    """
+    """Return bicubic along one axis as a matrix ((window + 2) · s, side)."""
+    # It maps `side` low-resolution pixels to the window and one low-resolution pixel on each side.
     pixels = window + 2
     out = np.zeros((pixels * scale, side(window)))
     for i in range(len(out)):

@@ -93,11 +93,9 @@ def _lut(  # type: ignore[no-untyped-def]
     luma, cb, cr, near, part, near_across, part_across, table, size, dimensions, to_index, from_rgb,
     slack, most, first, last, lines, wide, counts,
 ):  # fmt: skip
-    """Send the pixels of a strip through the LUT; luma in its place, chroma of each one to `wide`.
-
-    Parameters are those of `planes.Planes`; `lines` is scratch. Rows `first` … `last` − 1 are those
-    whose clipped pixels are counted.
-    """
+    """Send the pixels of a strip through the LUT; luma in place, chroma of each one to `wide`."""
+    # Parameters are those of `planes.Planes`; `lines` is scratch. Clipped pixels are counted in
+    # rows `first` … `last` − 1.
     end, zero = np.float32(size - 1), np.float32(0)
     least, greatest = np.float32(-0.5), np.float32(most) + np.float32(0.5)
     one = np.float32(1)

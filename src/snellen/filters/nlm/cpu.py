@@ -188,10 +188,8 @@ def groups(format: Format) -> list[slice]:
 
 @compiled
 def _count(levels, height, width, lines, empty, counts):  # type: ignore[no-untyped-def]
-    """Count the sums of the second differences of all blocks, in bins, and the empty blocks.
-
-    `levels` has a margin; `lines` (2, W) and `empty` are scratch. All sums are integers below 2²⁴.
-    """
+    """Count the sums of the second differences of all blocks, in bins, and the empty blocks."""
+    # `levels` has a margin; `lines` (2, W) and `empty` are scratch. Sums are integers below 2²⁴.
     row, line = lines[0], lines[1]
     across = (width - 2 * STEP) // BLOCK
     for p in range(levels.shape[0]):

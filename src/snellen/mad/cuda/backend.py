@@ -199,10 +199,8 @@ class Backend:
             return self.samples[REFERENCE].copy()
 
     def _submit_from_host(self, planes: tuple[Any, ...], maps: bool) -> PendingScore:
-        """Begin a comparison of planes in main memory in a slot of an engine.
-
-        Planes: the distorted one, after the reference where that is not the one that is set.
-        """
+        """Begin a comparison of planes in main memory in a slot of an engine."""
+        # Planes: the distorted one, after the reference where that is not the one that is set.
         with devices.on(self.device):
             engine = self._engines.get((len(planes) == 2, maps)) or self._made(len(planes), maps)
             with engine.streams.lock:
@@ -285,10 +283,8 @@ class Backend:
 
     @contextmanager
     def _on_second_stream(self) -> Iterator[None]:
-        """Order work on a stream that goes on beside the current one, from here on.
-
-        While stages are timed, it is the current one.
-        """
+        """Order work on a stream that goes on beside the current one, from here on."""
+        # While stages are timed, it is the current one.
         import cupy
 
         if profile.active():

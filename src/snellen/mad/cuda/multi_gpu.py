@@ -136,12 +136,10 @@ class MultiGpuBackend:
             helper.compare(events)
 
     def _stage(self, reference: Any, distorted: Any) -> list[Any]:
-        """Copy planes to the first GPU; return the events after which the helpers fetch them there.
-
-        A comparison ends with the helpers' results, so they have fetched its planes before the next
-        plane overwrites them. A helper may fetch a reference late that has been replaced already;
-        this does no harm, as it fetches the new one afterwards.
-        """
+        """Copy planes to the first GPU; return the events after which helpers fetch them."""
+        # A comparison ends with the helpers' results, so they have fetched its planes before the
+        # next plane overwrites them. A helper may fetch a reference late that has been
+        # replaced already; this does no harm, as it fetches the new one afterwards.
         import cupy
 
         stream, events = cupy.cuda.get_current_stream(), []
@@ -291,10 +289,8 @@ def _copier(source: Any, target: Any) -> Callable[[int], None]:
 
 
 def _enable_peer_access(one: str, other: str) -> None:
-    """Let two GPUs reach each other's memory; where they cannot, copies go through the host.
-
-    CUDA raises an error where they cannot, and where access is enabled already.
-    """
+    """Let two GPUs reach each other's memory; where they cannot, copies go through the host."""
+    # CUDA raises an error where they cannot, and where access is enabled already.
     from cupy.cuda import runtime
 
     for a, b in ((one, other), (other, one)):

@@ -210,11 +210,9 @@ class Backend(Checked):
         self._spectra(blind)  # the update of h has read F
 
     def _both(self, one: Work, other: Work | None) -> None:
-        """Queue two parts of which neither reads or writes what the other writes.
-
-        Where there is a second stream the other one runs there, with plans of its own (SECOND).
-        While stages are timed, they run one after another.
-        """
+        """Queue two parts of which neither reads or writes what the other writes."""
+        # Where there is a second stream the other one runs there, with plans of its own (SECOND).
+        # While stages are timed, they run one after another.
         import cupy
 
         if other is None:

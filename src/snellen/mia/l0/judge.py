@@ -200,10 +200,8 @@ def _noise(parts: list[Float64]) -> float:
 
 
 def _shares(plane: Float64, direction: tuple[int, int], least: float) -> tuple[Float64, int]:
-    """Return |difference of neighbours| / range around them, along a direction, of high edges.
-
-    And the number of samples that were looked at.
-    """
+    """Return |difference of neighbours| / range around them, along a direction, of high edges."""
+    # The second result is the number of samples that were looked at.
     (down, right), margin = direction, REACH + 1
     rows, columns = (max(0, size - 2 * margin) for size in plane.shape)
     lines = np.stack([

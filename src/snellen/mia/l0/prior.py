@@ -119,10 +119,8 @@ def estimate(
 def _estimates(
     image: Any, starts: Sequence[tuple[int, float]], report: Callable[[int], object]
 ) -> list[Float64]:
-    """Return the PSFs of a picture from several starts: sides of the PSF, and factors of λ.
-
-    On a GPU they are searched side by side, where its memory suffices.
-    """
+    """Return the PSFs of a picture from several starts: sides of the PSF, and factors of λ."""
+    # On a GPU they are searched side by side, where its memory suffices.
     if float(image.min()) == float(image.max()):
         return [psfs.gaussian(START, side) for side, _ in starts]
     divisor = exposure(image)

@@ -105,9 +105,7 @@ def _cubics(size: int, larger: int) -> Float64:
 
 
 def _distances(size: int, new_size: int, step: float) -> Float64:
-    """Return the distances (new_size, size) of input samples from the positions of new samples.
-
-    New samples are `step` input samples apart, and both grids have the same middle.
-    """
+    """Return the distances (new_size, size) of input samples from the positions of new samples."""
+    # New samples are `step` input samples apart, and both grids have the same middle.
     positions = (np.arange(new_size) - (new_size - 1) / 2) * step + (size - 1) / 2
     return np.arange(size) - positions[:, None]

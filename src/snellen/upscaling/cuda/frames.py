@@ -137,10 +137,8 @@ class Backend:
             return self._engines[count]
 
     def _choose(self, chroma: str) -> None:
-        """Decide where chroma is enlarged: as the parameter says, or where it is faster.
-
-        Afterwards, all kernels and loops are compiled and all memory is allocated.
-        """
+        """Decide where chroma is enlarged: as the parameter says, or where it is faster."""
+        # Afterwards, all kernels and loops are compiled and all memory is allocated.
         if self._on_device or (chroma == "auto" and self.source.subsampling is None):
             chroma = "gpu"
         if chroma != "auto":
