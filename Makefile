@@ -3,7 +3,7 @@
 # make slow    run the slow tests
 # make fuzz    hostile files against the commands: SECONDS=3600 SEED=… KIND=film; see tests/fuzz
 # make soak    long runs in one process: nothing grows; FRAMES=… CALLS=… JOBS=… DEVICE=cuda; see tests/soak
-# make env     build the environment in .venv, with the snellen command in it
+# make env     build the environment in .venv, with the snellen command in it; with packages/lab
 # make lint    style, types and layers, as CI checks them
 # make docs    build the documentation site in docs/_build, offline; a warning is an error
 # make release-check    was this source run by the GPU tests? See CONTRIBUTING.md
@@ -76,10 +76,10 @@ sanitize: $(VENV)/.test
 release: $(VENV)/.release
 	$(BIN)/python .ci/release.py
 
-$(VENV)/.env: pyproject.toml
+$(VENV)/.env: pyproject.toml packages/lab/pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable . --editable packages/lab
 	touch $@
 
 $(VENV)/.demo $(VENV)/.test $(VENV)/.dev $(VENV)/.docs $(VENV)/.release: $(VENV)/.env

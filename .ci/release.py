@@ -1,8 +1,9 @@
 """Build the release of the commit that is checked out: `make release`.
 
-The wheel and the sdist come into dist/ with their SHA-256, in SHA256SUMS. Whoever builds the same
-commit with the same versions of Python and of the packages of the extra `release` gets the same
-bytes: the files come from Git, not from the folder, and all times are the commit's.
+The wheel, the sdist and the wheel of packages/lab come into dist/, and SHA256SUMS beside them.
+Whoever builds the same commit with the same versions of Python and of the packages of the extra
+`release` gets the same bytes: the files come from Git, not from the folder, and all times are the
+commit's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def build(source: Path, out: Path, epoch: int) -> dict[str, str]:
-    """Build the sdist and the wheel of a folder; nothing is fetched.
+    """Build the sdist and the wheel of a folder, and the wheel of its packages/lab.
+
+    Nothing is fetched.
 
     Parameters
     ----------
@@ -37,14 +40,15 @@ def build(source: Path, out: Path, epoch: int) -> dict[str, str]:
         The SHA-256 of each file by its name.
     """
     out.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel"]
-    subprocess.run(
-        [*command, "-d", str(out.resolve())],
-        cwd=source,
-        env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)},
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
+    for folder, targets in ((source, ("sdist", "wheel")), (source / "packages/lab", ("wheel",))):
+        words = [word for target in targets for word in ("-t", target)]
+        subprocess.run(
+            [sys.executable, "-m", "hatchling", "build", *words, "-d", str(out.resolve())],
+            cwd=folder,
+            env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)},
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
     made = sorted(path for path in out.iterdir() if path.suffix in (".whl", ".gz"))
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in made}
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.command import arguments, write
-from snellen.bench.calls import fresh
+from snellen_lab.bench.calls import fresh
 
 CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "upscale grey": ((300, 451), {}),

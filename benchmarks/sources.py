@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.cnn.training.pictures import attribution, names
 from snellen.sources import material, pack
 from snellen.sources.coder import libraries
 from snellen.sources.degrade import Bytes
 from snellen.stills import protocol
+from snellen_lab.cnn.pictures import attribution, names
 
 
 def stills(folder: Path) -> dict[str, Bytes]:

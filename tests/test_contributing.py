@@ -15,7 +15,7 @@ LAYOUT = (ROOT / "docs/layout.md").read_text(encoding="utf-8")
 
 def layout():
     """Lines of the tree: the folder that a line is about, and its text."""
-    block = LAYOUT.split("src/snellen/\n", 1)[1].split("\n```", 1)[0].split("\ntests/", 1)[0]
+    block = LAYOUT.split("src/snellen/\n", 1)[1].split("\n```", 1)[0].split("\nsrc/", 1)[0]
     parents = [PACKAGE]
     for line in block.splitlines():
         branches, text = re.match(r"([│├└─ ]*)(.*)", line).groups()

@@ -11,8 +11,8 @@ from safetensors.numpy import load_file, save_file
 from snellen.aplus import packed as module
 from snellen.aplus.model import read
 from snellen.aplus.packed import UNIT, Packed
-from snellen.aplus.training.packing import packed
 from snellen.errors import ModelError
+from snellen_lab.aplus.packing import packed
 from support.aplus.oriented import oriented_model
 
 

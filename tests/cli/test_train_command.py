@@ -14,8 +14,10 @@ from PIL import Image
 from snellen.cli.train import train as command
 from snellen.cnn.definition import SIZES
 from snellen.errors import IncompleteError, InputError, OutputError
+from snellen.jobs import lab
 from snellen.upscaling.models import load
 from support.aplus.drawings import drawing
+from support.cli import run as main
 
 SMALL = ["--anchors", "12", "--iterations", "2", "--samples", "2000", "--neighbours", "40"]
 
@@ -95,6 +97,34 @@ def test_the_command_refuses(folder, tmp_path, monkeypatch, words, message):
     assert isinstance(done.exception, InputError) and message in str(done.exception)
     assert sorted(tmp_path.rglob("*")) == before
     assert Path("there.safetensors").read_bytes() == b"mine"
+
+
+class Absent:
+    """Finds nothing of the second package, as if it were not installed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "snellen_lab":
+            raise ModuleNotFoundError(name=name)
+
+
+@pytest.mark.parametrize(
+    "words", [["train", "--images", "drawings", "-o", "m.safetensors"], ["bench", "calls"],
+              ["bench", "scale"], ["bench", "quality", "-o", "q.json"]],
+)  # fmt: skip
+def test_without_the_second_package(folder, tmp_path, monkeypatch, capsys, words):
+    for name in [name for name in sys.modules if name.split(".")[0] == "snellen_lab"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(), *sys.meta_path])
+    monkeypatch.chdir(tmp_path)
+    assert main(*words) == 2
+    said = capsys.readouterr().err
+    assert "needs the package snellen-lab" in said and 'pip install "snellen[train]"' in said
+    assert [path.name for path in tmp_path.iterdir()] == ["drawings"]
+
+
+def test_another_module_that_is_missing_is_not_hidden():
+    with pytest.raises(ModuleNotFoundError, match=r"snellen_lab\.absent"):
+        lab.module("absent", "it")
 
 
 def test_a_network_needs_pytorch(folder, tmp_path, monkeypatch):

@@ -103,12 +103,21 @@ def copied(folder, names):
     return folder
 
 
+def test_both_packages_are_of_one_version(project):
+    lab = tomllib.loads((ROOT / "packages/lab/pyproject.toml").read_text("utf-8"))
+    assert lab["project"]["dependencies"] == [f"snellen=={__version__}"]
+    assert f"snellen-lab=={__version__}" in project["optional-dependencies"]["train"]
+    version = ROOT / "packages/lab" / lab["tool"]["hatch"]["version"]["path"]
+    assert version.resolve() == ROOT / "src/snellen/_version.py"
+
+
 @pytest.mark.slow
 def test_a_release_can_be_built_again_bit_for_bit(tmp_path, project, monkeypatch):
     """In another folder, at another time, with another umask, locale, time zone and hash seed."""
     pytest.importorskip("hatchling")
     build = module(ROOT / ".ci" / "release.py").build
-    names = ["LICENSE", "README.md", "hatch_build.py", "pyproject.toml", ".gitignore", "src"]
+    names = ["LICENSE", "README.md", "hatch_build.py", "pyproject.toml", ".gitignore", "packages",
+             "src"]  # fmt: skip
     first = build(copied(tmp_path / "one", names), tmp_path / "first", EPOCH)
     for name, value in {
         "LC_ALL": "C", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7", "HOME": str(tmp_path),
@@ -122,9 +131,9 @@ def test_a_release_can_be_built_again_bit_for_bit(tmp_path, project, monkeypatch
         again = build(other, tmp_path / "again", EPOCH)
     finally:
         os.umask(mask)
-    assert again == first and sorted(Path(name).suffix for name in first) == [".gz", ".whl"]
+    assert again == first and sorted(Path(name).suffix for name in first) == [".gz", ".whl", ".whl"]
 
-    (wheel,) = (tmp_path / "first").glob("*.whl")
+    (wheel,) = (tmp_path / "first").glob("snellen-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         check(json.loads(archive.read(BILL)), project)
         record = csv.reader(archive.read(BILL.split("/")[0] + "/RECORD").decode().splitlines())
@@ -135,6 +144,12 @@ def test_a_release_can_be_built_again_bit_for_bit(tmp_path, project, monkeypatch
                 assert hashes[name] == "sha256=" + sum.decode().rstrip("=")
         assert {i.date_time for i in archive.infolist()} == {(2023, 11, 14, 22, 13, 20)}
         assert not any("snellen-wheel" in name or ".cache" in name for name in archive.namelist())
+        assert not any(name.startswith("snellen_lab/") for name in archive.namelist())
+    (lab,) = (tmp_path / "first").glob("snellen_lab-*.whl")
+    with zipfile.ZipFile(lab) as archive:
+        assert "snellen_lab/training.py" in archive.namelist()
+        tops = {name.split("/")[0] for name in archive.namelist()}
+        assert tops == {"snellen_lab", f"snellen_lab-{__version__}.dist-info"}
     (sdist,) = (tmp_path / "first").glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         members = archive.getmembers()
@@ -143,4 +158,4 @@ def test_a_release_can_be_built_again_bit_for_bit(tmp_path, project, monkeypatch
         archive.extractall(tmp_path / "unpacked", filter="data")
     # The wheel that pip builds from the sdist is the wheel of the release.
     rebuilt = build(tmp_path / "unpacked" / f"snellen-{__version__}", tmp_path / "third", EPOCH)
-    assert rebuilt[wheel.name] == first[wheel.name]
+    assert rebuilt == {**rebuilt, **{one.name: first[one.name] for one in (wheel, lab)}}

@@ -17,6 +17,8 @@ from snellen.errors import SnellenError
 from snellen.files import atomic
 
 MEASURED = "What is measured"
+LARGER = {"calls": "bench.calls.run", "scale": "bench.scale"}
+"""Modules of snellen-lab that measure more than a method."""
 _DEVICE = click.option(
     "--device",
     default="auto",
@@ -163,8 +165,9 @@ def quality(
     Lanczos, every model of this package and what you name; for clips also what each makes of coding
     noise, beside bicubic, and the error in flat areas.
     """
-    from snellen.bench.quality import report
+    from snellen.jobs import lab
 
+    report = lab.module("bench.quality.report", "bench quality")
     for target in (output, page):
         if target:
             atomic.check_target(target, None, overwrite)
@@ -203,15 +206,15 @@ def measure(
     SnellenError
         Some results were wrong; the report, which has no times for these, is written already.
     """
-    from snellen.bench import runner, scale
-    from snellen.bench.calls import run as calls
+    from snellen.bench import runner
+    from snellen.jobs import lab
 
     if output:
         atomic.check_target(output, None, overwrite)
     write = terminal.err if as_json else terminal.out
     run: Callable[..., dict[str, Any]] = runner.run
-    if method in ("calls", "scale"):
-        run = calls.run if method == "calls" else scale.run
+    if method in LARGER:
+        run = lab.module(LARGER[method], f"bench {method}").run
 
     def say(text: str) -> None:
         write(*text.split("\n"))

@@ -26,8 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from snellen.aplus.training.settings import Settings as Settings
-    from snellen.cnn.training.settings import NetworkSettings as NetworkSettings
+    from snellen.aplus.training import Settings as Settings
+    from snellen.cnn.training import NetworkSettings as NetworkSettings
     from snellen.jobs.bar import Bar as Bar
     from snellen.jobs.compare import CompareJob as CompareJob
     from snellen.jobs.compare import CompareResult as CompareResult
@@ -78,7 +78,7 @@ _HOME = {
     "Job": "snellen.jobs.serial",
     "MadSettings": "snellen.jobs.options",
     "MiaSettings": "snellen.jobs.options",
-    "NetworkSettings": "snellen.cnn.training.settings",
+    "NetworkSettings": "snellen.cnn.training",
     "PairScore": "snellen.jobs.pair_scores",
     "PreviewResult": "snellen.jobs.previews",
     "Progress": "snellen.jobs.events",
@@ -87,7 +87,7 @@ _HOME = {
     "ScoreResult": "snellen.jobs.score",
     "ScoreRow": "snellen.jobs.score_table",
     "ScoreTable": "snellen.jobs.score_table",
-    "Settings": "snellen.aplus.training.settings",
+    "Settings": "snellen.aplus.training",
     "Silent": "snellen.jobs.events",
     "TrainJob": "snellen.jobs.train",
     "TrainResult": "snellen.jobs.train",

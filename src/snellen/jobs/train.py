@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from snellen.aplus.training.settings import Report, Settings
-from snellen.cnn.training.settings import NetworkReport, NetworkSettings
+from snellen.aplus.training import Report, Settings
+from snellen.cnn.training import NetworkReport, NetworkSettings
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.files import atomic
 from snellen.frames.brief import Brief
-from snellen.jobs.events import Events, Progress
+from snellen.jobs import lab
+from snellen.jobs.events import Events
 from snellen.jobs.fields import check_types
 from snellen.jobs.options import check_optional, check_threads, path, paths
 from snellen.jobs.serial import Job
@@ -28,15 +20,6 @@ from snellen.jobs.serial import Job
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
     from snellen.cnn.model import Model as Network
-    from snellen.frames.frame import Format
-    from snellen.stills.evaluation import Luma
-
-Images = Mapping[str, npt.NDArray[np.float32]]
-Learnt = tuple["Model | Network", Report | NetworkReport, "Callable[[Format, Format], Luma]"]
-"""A model, what its training met, and what enlarges luma by it."""
-
-SHARES = 1000
-"""Progress counts so many steps in each stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -125,102 +108,12 @@ def run_train(job: TrainJob, events: Events) -> TrainResult:
     Raises
     ------
     InputError, OutputError
-        Nothing is left under the target's name.
+        Nothing is left under the target's name; or the package snellen-lab is not installed.
     """
-    # Not for every job: this module is imported for all of them.
-    from snellen.jobs.stills import damaged
-    from snellen.stills.evaluation import psnr_table
-    from snellen.stills.protocol import EVALUATED, planes, require
-
-    if job.is_network:
-        _require_torch()
-    learn = _network if job.is_network else _regressors
-    atomic.check_target(job.target, None, job.overwrite)
-    broken: dict[Path, tuple[str, ...]] = {}
-    validation = {folder_name(folder): planes(folder, broken) for folder in job.validate}
-    scale = job.settings.scale
-    for name, found in validation.items():
-        require(found, EVALUATED * scale, f"validation at ×{scale} on {name}")
-    model, report, measured = learn(job, planes(job.images, broken), events)
-    tables = {name: psnr_table(found, scale, measured) for name, found in validation.items()}
-    model = _described(model, job, tables)
-    model.save(job.target, job.overwrite)
-    if job.is_network:
-        with suppress(OSError):  # the model is written: what is left does no harm
-            job.checkpoint.unlink()
-    error = damaged(broken.items(), f"what could be decoded is learnt in {job.target}")
-    return TrainResult(job.images, job.target, model, report, tables, error)
-
-
-def _regressors(job: TrainJob, images: Images, events: Events) -> Learnt:
-    """Learn a model of A+."""
-    from snellen.aplus.cpu import Luma
-    from snellen.aplus.training.train import train
-
-    settings, subject = job.settings, folder_name(job.images)
-    assert isinstance(settings, Settings)
-
-    def progress(stage: str, done: float) -> None:
-        events.progress(Progress(subject, round(SHARES * done), SHARES, 0.0, None, "share", stage))
-
-    model, report = train(images, settings, threads=job.threads, progress=progress)
-    return model, report, partial(Luma, model)
-
-
-def _network(job: TrainJob, images: Images, events: Events) -> Learnt:
-    """Learn a compact network."""
-    from snellen.cnn.cpu import Luma
-    from snellen.cnn.training.train import train
-
-    settings, subject = job.settings, folder_name(job.images)
-    assert isinstance(settings, NetworkSettings)
-    begun: list[tuple[int, float]] = []
-
-    def progress(done: int, total: int) -> None:
-        begun.append((done, monotonic()))
-        steps, seconds = done - begun[0][0], begun[-1][1] - begun[0][1]
-        rate = steps / seconds if steps else 0.0
-        eta = (total - done) / rate if rate else None
-        events.progress(Progress(subject, done, total, rate, eta, "step", "training"))
-
-    model, report = train(
-        images, settings, checkpoint=job.checkpoint, device=job.device, threads=job.threads,
-        progress=progress,
-    )  # fmt: skip
-    return model, report, partial(Luma, model)
-
-
-def _require_torch() -> None:
-    """Refuse (InputError) to train a network where PyTorch is not installed."""
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            f"a network is trained by PyTorch, which cannot be imported: {error}",
-            advice='run: pip install "snellen[train]"',
-        ) from error
-
-
-def folder_name(folder: Path) -> str:
-    """Return a folder's name without its path."""
-    return Path(os.path.realpath(folder)).name
+    result: TrainResult = lab.module("training", "training").run(job, events)
+    return result
 
 
 def mean(table: Mapping[str, float]) -> float:
     """Return the mean of a table of PSNR."""
     return sum(table.values()) / len(table)
-
-
-def _described(model: Any, job: TrainJob, tables: Mapping[str, Mapping[str, float]]) -> Any:
-    """Return the model with its data, command, date and PSNR in `about`."""
-    about: dict[str, Any] = {
-        **job.notes,
-        **model.about,
-        "data": folder_name(job.images),
-        **({"command": job.command} if job.command else {}),
-        "date": datetime.now(UTC).date().isoformat(),
-    }
-    for name, table in tables.items():
-        about[f"psnr_{name}"] = f"{mean(table):.4f}"
-        about[f"psnr_{name}_images"] = ", ".join(f"{k}: {v:.4f}" for k, v in table.items())
-    return replace(model, about=about)

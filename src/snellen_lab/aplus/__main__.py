@@ -1,6 +1,6 @@
 """Command of the checkout: train a model of format 2, which the public face does not offer yet.
 
-python -m snellen.aplus.training SOURCE OUT --scale 2 [--sizes 12] [--shifts 1] [--set classes=4 …]
+python -m snellen_lab.aplus SOURCE OUT --scale 2 [--sizes 12] [--shifts 1] [--set classes=4 …]
 
 SOURCE is a folder of pictures, or a pack (snellen.sources.pack). Pictures of a pack that are held
 out are measured at the end.
@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen._version import __version__
-from snellen.aplus.training.evaluation import psnr_table
-from snellen.aplus.training.oriented import Pair, Settings, clean, train
 from snellen.errors import InputError
 from snellen.sources.pack import Item, read
 from snellen.stills.protocol import crop, planes
+from snellen_lab.aplus.evaluation import psnr_table
+from snellen_lab.aplus.oriented import Pair, Settings, clean, train
 
 Float32 = npt.NDArray[np.float32]
 TYPES: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}
@@ -33,7 +33,7 @@ TYPES: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m snellen.aplus.training")
+    parser = argparse.ArgumentParser(prog="python -m snellen_lab.aplus")
     parser.add_argument("source", type=Path, help="a folder of pictures, or a pack")
     parser.add_argument("out", type=Path, help="the model, a .safetensors file")
     parser.add_argument("--scale", type=int, choices=(2, 3, 4), default=2)

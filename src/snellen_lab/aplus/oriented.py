@@ -18,15 +18,15 @@ from snellen.aplus.features import margin
 from snellen.aplus.model import WINDOW, Model
 from snellen.aplus.orientation import orientations, turn
 from snellen.aplus.symmetry import adapted, kinds, places
-from snellen.aplus.training.clusters import clusters, nearest
-from snellen.aplus.training.equations import Equations
-from snellen.aplus.training.packing import packed
-from snellen.aplus.training.samples import patches, raw_windows
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.frames.bicubic import bicubic
 from snellen.stills.protocol import crop, shrink
+from snellen_lab.aplus.clusters import clusters, nearest
+from snellen_lab.aplus.equations import Equations
+from snellen_lab.aplus.packing import packed
+from snellen_lab.aplus.samples import patches, raw_windows
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]

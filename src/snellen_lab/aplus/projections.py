@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from snellen.aplus.training.samples import Samples
 from snellen.cpu.compiled import compiled
 from snellen.cpu.pool import Pool
+from snellen_lab.aplus.samples import Samples
 
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]

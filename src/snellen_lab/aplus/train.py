@@ -17,16 +17,16 @@ import numpy.typing as npt
 from snellen._version import __version__
 from snellen.aplus.features import margin
 from snellen.aplus.model import Model
-from snellen.aplus.training.evaluation import psnr_table
-from snellen.aplus.training.ksvd import ksvd
-from snellen.aplus.training.projections import learn
-from snellen.aplus.training.samples import Samples, dictionary_windows, grid, principal, pyramid
-from snellen.aplus.training.settings import Report, Settings
+from snellen.aplus.training import Report, Settings
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.stills.protocol import require
+from snellen_lab.aplus.evaluation import psnr_table
+from snellen_lab.aplus.ksvd import ksvd
+from snellen_lab.aplus.projections import learn
+from snellen_lab.aplus.samples import Samples, dictionary_windows, grid, principal, pyramid
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]

@@ -20,10 +20,8 @@ import av
 import numpy as np
 
 from snellen.bench import runner
-from snellen.bench.calls.films import DISTORTED, QUALITY, make
 from snellen.bench.clock import spread
 from snellen.bench.inputs import codes, picture
-from snellen.bench.scale_tickets import MODEL, PRESET, Decode, Encode, Enlarge, Share, digest
 from snellen.cpu.threads import cores
 from snellen.errors import SnellenError
 from snellen.files import temporary
@@ -38,6 +36,8 @@ from snellen.upscaling.upscaler import Upscaler
 from snellen.video.messages import counted
 from snellen.video.segments import cuts
 from snellen.video.sink.registry import traits
+from snellen_lab.bench.calls.films import DISTORTED, QUALITY, make
+from snellen_lab.bench.scale_tickets import MODEL, PRESET, Decode, Encode, Enlarge, Share, digest
 
 COUNTS = (1, 2, 4, 8)
 WITHIN = 1e-6

@@ -1,7 +1,7 @@
 """Command of the checkout: pack pictures, and train networks on packs.
 
-python -m snellen.cnn.training pack OUT --folder FOLDER --trainset FOLDER [--side 480]
-python -m snellen.cnn.training train FOLDER --task fast-x2=4x16@clean.pack … --minutes 8
+python -m snellen_lab.cnn pack OUT --folder FOLDER --trainset FOLDER [--side 480]
+python -m snellen_lab.cnn train FOLDER --task fast-x2=4x16@clean.pack … --minutes 8
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TASK = re.compile(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m snellen.cnn.training")
+    parser = argparse.ArgumentParser(prog="python -m snellen_lab.cnn")
     commands = parser.add_subparsers(required=True)
     pack = commands.add_parser("pack", help="folders of pictures to a pack")
     pack.add_argument("out", type=Path)
@@ -63,8 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _pack(given: argparse.Namespace) -> int:
-    from snellen.cnn.training.pictures import Folder, attribution, every, names
     from snellen.sources import pack
+    from snellen_lab.cnn.pictures import Folder, attribution, every, names
 
     folders, about = [Folder(path) for path in given.folder], {"source": "clean"}
     if given.trainset:
@@ -81,10 +81,10 @@ def _train(given: argparse.Namespace) -> int:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch
 
-    from snellen.cnn.training.data import pairs, validation
-    from snellen.cnn.training.learner import Settings, Task
-    from snellen.cnn.training.run import Run
     from snellen.sources.pack import read
+    from snellen_lab.cnn.data import pairs, validation
+    from snellen_lab.cnn.learner import Settings, Task
+    from snellen_lab.cnn.run import Run
 
     tasks = []
     for text in given.task:

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from snellen.cnn.training.network import Network
 from snellen.errors import InputError
+from snellen_lab.cnn.network import Network
 
 DRAWN = {"into", "edges"}  # weights of branches that count nothing until `out`, `strength` do
 

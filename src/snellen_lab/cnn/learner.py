@@ -13,8 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from snellen.cnn.training.data import Patches, chunks
-from snellen.cnn.training.network import Network
+from snellen_lab.cnn.data import Patches, chunks
+from snellen_lab.cnn.network import Network
 
 MOMENTS = (0.9, 0.99)  # decay of the means of gradients and of their squares (Adam)
 EPSILON = 1e-8  # Adam

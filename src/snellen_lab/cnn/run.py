@@ -16,15 +16,15 @@ import torch
 from snellen._version import __version__
 from snellen.cnn.definition import radius
 from snellen.cnn.model import Model
-from snellen.cnn.training.beginning import beginning
-from snellen.cnn.training.data import Pair, Patches, pairs, validation
-from snellen.cnn.training.learner import TYPES, Learner, Settings, Task
-from snellen.cnn.training.level import levelled
-from snellen.cnn.training.network import Network
 from snellen.errors import InputError
 from snellen.files import atomic
 from snellen.files.opening import contents
 from snellen.sources.pack import Pack, read
+from snellen_lab.cnn.beginning import beginning
+from snellen_lab.cnn.data import Pair, Patches, pairs, validation
+from snellen_lab.cnn.learner import TYPES, Learner, Settings, Task
+from snellen_lab.cnn.level import levelled
+from snellen_lab.cnn.network import Network
 
 RESERVE = 20.0  # seconds of a limited time for validation and files at its end
 KEEP = 60.0  # seconds between checkpoints

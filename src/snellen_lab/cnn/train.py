@@ -14,13 +14,13 @@ import torch
 
 from snellen.cnn.definition import SIZES
 from snellen.cnn.model import TENSORS, Model
-from snellen.cnn.training.learner import Settings, Task
-from snellen.cnn.training.run import Run
-from snellen.cnn.training.settings import NetworkReport, NetworkSettings
+from snellen.cnn.training import NetworkReport, NetworkSettings
 from snellen.cpu.threads import available
 from snellen.errors import DeviceError, InputError
 from snellen.frames.values import decimal
 from snellen.sources.pack import Item, Pack, digest
+from snellen_lab.cnn.learner import Settings, Task
+from snellen_lab.cnn.run import Run
 
 Float32 = npt.NDArray[np.float32]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from snellen.aplus.model import Model
-from snellen.aplus.training.evaluation import psnr_table
 from snellen.errors import InputError
 from snellen.stills.protocol import luma
+from snellen_lab.aplus.evaluation import psnr_table
 
 
 def test_psnr_table_of_zero_projections_is_bicubic(random):

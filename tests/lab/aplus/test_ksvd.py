@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from snellen.aplus.training import ksvd as dictionary
 from snellen.cpu.blas import single_threaded
 from snellen.errors import InputError
+from snellen_lab.aplus import ksvd as dictionary
 from support.aplus import training_reference as reference
 
 

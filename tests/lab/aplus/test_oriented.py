@@ -10,14 +10,14 @@ import pytest
 from PIL import Image
 
 from snellen.aplus.symmetry import Kind, adapted, kinds, turned
-from snellen.aplus.training.__main__ import main
-from snellen.aplus.training.clusters import clusters, nearest
-from snellen.aplus.training.equations import Equations
-from snellen.aplus.training.evaluation import psnr_table
-from snellen.aplus.training.oriented import Settings, clean, train
 from snellen.sources import pack
 from snellen.sources.pack import Item
 from snellen.upscaling.models import load
+from snellen_lab.aplus.__main__ import main
+from snellen_lab.aplus.clusters import clusters, nearest
+from snellen_lab.aplus.equations import Equations
+from snellen_lab.aplus.evaluation import psnr_table
+from snellen_lab.aplus.oriented import Settings, clean, train
 from support.aplus import reference
 from support.aplus.drawings import drawing
 

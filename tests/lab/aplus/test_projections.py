@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.aplus.training import projections, samples
+from snellen_lab.aplus import projections, samples
 from support.aplus import training_reference as reference
 
 

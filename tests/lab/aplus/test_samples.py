@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.aplus.training import samples
 from snellen.errors import InputError
 from snellen.stills import protocol
+from snellen_lab.aplus import samples
 from support.aplus import training_reference as reference
 from support.aplus.drawings import drawing
 

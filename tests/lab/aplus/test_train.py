@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from snellen.aplus.model import Model
-from snellen.aplus.training import projections, samples
-from snellen.aplus.training.evaluation import psnr_table
-from snellen.aplus.training.settings import Settings
-from snellen.aplus.training.train import train
+from snellen.aplus.training import Settings
 from snellen.errors import InputError
 from snellen.stills.protocol import planes
+from snellen_lab.aplus import projections, samples
+from snellen_lab.aplus.evaluation import psnr_table
+from snellen_lab.aplus.train import train
 from support.aplus.drawings import drawing
 
 TINY = Settings(2, anchors=16, iterations=3, samples=3000, sizes=3, neighbours=64)

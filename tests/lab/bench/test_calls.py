@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from benchmarks import compare, results, tables
-from snellen.bench.calls import child, films, fresh, run, table
-from snellen.bench.calls.case import FULL, ON_CPU, Sizes
-from snellen.bench.calls.films import DeblurFilm
-from snellen.bench.calls.pictures import Deblur, Upscale
 from snellen.errors import SnellenError
+from snellen_lab.bench.calls import child, films, fresh, run, table
+from snellen_lab.bench.calls.case import FULL, ON_CPU, Sizes
+from snellen_lab.bench.calls.films import DeblurFilm
+from snellen_lab.bench.calls.pictures import Deblur, Upscale
 
 TINY = Sizes(
     plane=(48, 40), large=(64, 64), batch=2, square=(40, 36), small=32, pictures=3, film=(96, 64),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import first_use
-from snellen.bench.calls import fresh
+from snellen_lab.bench.calls import fresh
 
 KERNELS = """
 #include <cupy/carray.cuh>

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from benchmarks import extras
-from snellen.bench import scale
 from snellen.cpu.threads import cores
 from snellen.errors import SnellenError
 from snellen.jobs.tickets import Done
+from snellen_lab.bench import scale
 
 TINY = scale.Sizes((64, 48), discarded=2, film=8, scored=2)
 

@@ -7,8 +7,8 @@ import pytest
 
 import snellen
 from snellen.cnn.model import read
-from snellen.cnn.training.level import ENOUGH, added, levelled
 from snellen.upscaling import shipped
+from snellen_lab.cnn.level import ENOUGH, added, levelled
 from support.cnn import reference
 
 NAMES = sorted(name for name in shipped.files() if name.startswith("cnn"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from snellen.cnn.training.pictures import Folder, attribution, every, names
+from snellen_lab.cnn.pictures import Folder, attribution, every, names
 
 
 def test_folders(random, tmp_path):

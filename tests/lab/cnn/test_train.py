@@ -17,7 +17,7 @@ from snellen.jobs import NetworkSettings, Progress, Silent, TrainJob, run
 from support.aplus.drawings import drawing
 
 torch = pytest.importorskip("torch")
-Run = importlib.import_module("snellen.cnn.training.run").Run
+Run = importlib.import_module("snellen_lab.cnn.run").Run
 
 SMALL = {"steps": 15, "batch": 2, "patch": 8}
 

@@ -13,8 +13,8 @@ from support.cnn import reference
 
 torch = pytest.importorskip("torch")
 
-from snellen.cnn.training import data, network, run  # noqa: E402
-from snellen.cnn.training.__main__ import CHECKPOINT, main  # noqa: E402
+from snellen_lab.cnn import data, network, run  # noqa: E402
+from snellen_lab.cnn.__main__ import CHECKPOINT, main  # noqa: E402
 
 MASKS = np.array(network.MASKS, np.float64)
 

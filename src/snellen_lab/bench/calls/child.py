@@ -1,4 +1,4 @@
-"""One call in this process: `python -m snellen.bench.calls.child`.
+"""One call in this process: `python -m snellen_lab.bench.calls.child`.
 
 The request, on standard input, and the answer are JSON objects. Nothing but the answer goes to
 standard output.
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from snellen.bench import clock
-from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.errors import SnellenError
+from snellen_lab.bench.calls.case import Call, Figures, Sizes
 
 SHARE = 0.99
 """Of the times between outputs of a film: p99."""
@@ -41,7 +41,7 @@ def answer(request: dict[str, Any]) -> Figures:
         "name", "device", "sizes" (fields of Sizes), "folder" (with films), "repeats", and "since":
         `time.time()` as the process was started.
     """
-    from snellen.bench.calls.table import cases
+    from snellen_lab.bench.calls.table import cases
 
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value

@@ -14,13 +14,13 @@ import numpy.typing as npt
 from av.video.frame import VideoFrame
 
 import snellen
-from snellen.bench.calls.case import Call, Figures, Sizes
-from snellen.bench.calls.pictures import SAME, apart, blurred
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format
 from snellen.frames.luma import levels, samples
 from snellen.frames.quantise import quantise
 from snellen.jobs.events import Silent
+from snellen_lab.bench.calls.case import Call, Figures, Sizes
+from snellen_lab.bench.calls.pictures import SAME, apart, blurred
 
 Array = npt.NDArray[Any]
 Size = tuple[int, int]

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 import snellen
-from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.bench.inputs import codes, picture
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame
+from snellen_lab.bench.calls.case import Call, Figures, Sizes
 
 Array = npt.NDArray[Any]
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from snellen.bench import runner
-from snellen.bench.calls import case, child, films, fresh, pictures, table
-from snellen.bench.calls.case import Call, Figures, Sizes
 from snellen.bench.clock import spread
 from snellen.errors import SnellenError
 from snellen.files import temporary
 from snellen.gpu import device as devices
+from snellen_lab.bench.calls import case, child, films, fresh, pictures, table
+from snellen_lab.bench.calls.case import Call, Figures, Sizes
 
 Say = Callable[[str], None]
 
 FIRST = 3
 """Fresh installations that a command is measured in, at most, and its repeats in the first one."""
-CHILD = "snellen.bench.calls.child"
+CHILD = "snellen_lab.bench.calls.child"
 
 
 def run(

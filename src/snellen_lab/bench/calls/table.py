@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.bench.calls.case import Call, Sizes
-from snellen.bench.calls.films import DeblurFilm, ScoreFilms
-from snellen.bench.calls.pictures import Deblur, Score, Upscale
+from snellen_lab.bench.calls.case import Call, Sizes
+from snellen_lab.bench.calls.films import DeblurFilm, ScoreFilms
+from snellen_lab.bench.calls.pictures import Deblur, Score, Upscale
 
 SEVERAL = (1, 2, 4, 8)
 """Numbers of GPUs that share a call, where there are so many."""

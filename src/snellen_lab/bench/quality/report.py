@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from snellen.bench import runner
-from snellen.bench.quality import methods
-from snellen.bench.quality.clips import USED, Clip, film, moved
-from snellen.bench.quality.methods import FILTERS, Method
-from snellen.bench.quality.page import page
-from snellen.bench.quality.run import Run, medians
 from snellen.errors import InputError, OutputError
 from snellen.gpu import device as devices
 from snellen.sources.coder import libraries
 from snellen.stills import protocol
 from snellen.stills.still import SUFFIXES
 from snellen.upscaling.models import load
+from snellen_lab.bench.quality import methods
+from snellen_lab.bench.quality.clips import USED, Clip, film, moved
+from snellen_lab.bench.quality.methods import FILTERS, Method
+from snellen_lab.bench.quality.page import page
+from snellen_lab.bench.quality.run import Run, medians
 
 SETS = ("Set5", "Set14")
 """Folders of $SNELLEN_DATA that are measured where no pictures are named."""

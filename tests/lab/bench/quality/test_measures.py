@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.bench.quality import measures
+from snellen_lab.bench.quality import measures
 
 
 def planes(shape=(30, 37), seed=0):

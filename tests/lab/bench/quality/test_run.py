@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 
 from benchmarks import quality_crops
-from snellen.bench.quality import clips, methods, page, report
-from snellen.bench.quality.run import Run, medians
 from snellen.errors import InputError, ModelError
 from snellen.sources.coder import Coding
 from snellen.sources.degrade import blurred
 from snellen.upscaling import shipped
+from snellen_lab.bench.quality import clips, methods, page, report
+from snellen_lab.bench.quality.run import Run, medians
 from support.cli import run as command
 from support.cnn import reference
 
@@ -40,7 +40,7 @@ def folder(tmp_path):
 @pytest.fixture
 def few(monkeypatch):
     """Two sources, short clips, and methods that take no time to compile."""
-    monkeypatch.setattr("snellen.bench.quality.run.SOURCES", (
+    monkeypatch.setattr("snellen_lab.bench.quality.run.SOURCES", (
         clips.Source("uncoded"), clips.Source("x264 28", Coding("x264", 28)),
     ))  # fmt: skip
     monkeypatch.setattr(shipped, "files", dict)

@@ -1,0 +1,1 @@
+"""Measurements of whole calls, of quality and of several workers; checked, then timed."""
