@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError, OutputError
+from snellen.files import atomic
 from snellen.jobs import ScoreJob, pair_list, run
 from snellen.jobs.pair_list import read_pairs
 from snellen.jobs.pair_scores import score_pairs
@@ -312,6 +313,23 @@ def test_of_two_runs_that_begin_at_the_same_moment_one_goes_on(
     one.add(0, next(score_pairs(jobs(pictures))).facts())
     one.__exit__(None, None, None)
     assert len(rows(table)) == 2
+
+
+def test_a_table_that_another_run_completes_in_this_moment(pictures, tmp_path, monkeypatch):
+    real = atomic.rewriting
+
+    @contextmanager
+    def ended(*given, **how):
+        with real(*given, **how) as file:
+            yield file
+        given[0].unlink()
+
+    monkeypatch.setattr(atomic, "rewriting", ended)
+    same = replace(jobs(pictures)[0], reference=pictures, distorted=pictures)
+    before = names(tmp_path)
+    with pytest.raises(InputError, match="another run is writing"):
+        PairTable(tmp_path / "s.csv", same, read_pairs(pictures), False).__enter__()
+    assert names(tmp_path) == before
 
 
 def test_a_table_of_other_settings_is_not_taken_up(capsys, pictures, tmp_path):

@@ -131,7 +131,8 @@ class PairTable:
                     self._rows[number] = whole.tell(), len(line)
                     whole.write(line)
                 made = Path(whole.name).stat()
-            stream = new.enter_context(self._growing.open("ab"))
+            stream = new.enter_context(self._growing.open("r+b"))  # which makes none
+            stream.seek(0, os.SEEK_END)
             if not os.path.samestat(made, os.fstat(stream.fileno())):
                 raise self._busy()
             self._hold(stream)
