@@ -143,15 +143,9 @@ class Backends:
         self._set(member)
 
     def submit(
-        self,
-        reference: Any,
-        distorted: Any,
-        maps: bool = False,
-        in_flight: bool = False,
-        known: Any = None,
-        to_host: bool = False,
-        eager: bool = False,
-    ) -> Callable[[], Score]:
+        self, reference: Any, distorted: Any, maps: bool = False, in_flight: bool = False,
+        known: Any = None, to_host: bool = False, eager: bool = False,
+    ) -> Callable[[], Score]:  # fmt: skip
         """Begin a comparison of checked planes; return a function that waits for the score.
 
         Parameters

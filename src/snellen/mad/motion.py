@@ -84,10 +84,7 @@ def gaussian(n: int) -> Float64:
 
 
 def add_energy(
-    previous: npt.NDArray[Any],
-    following: npt.NDArray[Any],
-    total: Float64,
-    pool: Pool,
+    previous: npt.NDArray[Any], following: npt.NDArray[Any], total: Float64, pool: Pool
 ) -> None:
     """Add the motion of each block between two frames to `total` (⌊M/8⌋, ⌊N/8⌋)."""
     previous, following = (np.ascontiguousarray(one) for one in (previous, following))

@@ -136,8 +136,7 @@ class Scorer(Holder):
         luma = replace(format, subsampling=None)
 
         self._backends = retried(
-            self.devices,
-            lambda: Backends(self.definition, luma, peak, self.devices, self._dtype),
+            self.devices, lambda: Backends(self.definition, luma, peak, self.devices, self._dtype)
         )
         self._format, self.dtype = luma, self._backends.main.dtype
         self.slots, self._home = self._backends.main.slots, Home(WHAT)

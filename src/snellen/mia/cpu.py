@@ -55,14 +55,9 @@ class Backend:
     slots = 1
 
     def __init__(
-        self,
-        definition: Definition,
-        period: tuple[int, int],
-        frames: int,
-        batch: int,
-        device: str = "cpu",
-        dtype: str | None = None,
-    ):
+        self, definition: Definition, period: tuple[int, int], frames: int, batch: int,
+        device: str = "cpu", dtype: str | None = None,
+    ):  # fmt: skip
         self._definition, self._dtype = definition, np.dtype(dtype or "float32")
         _compile(self._dtype.name)
         threads = available()

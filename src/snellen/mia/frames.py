@@ -62,14 +62,9 @@ class Frames:
         return np.asarray(psf.to_period(blur.astype(self._dtype), self._period))
 
     def finish(
-        self,
-        f: Array,
-        h: Array,
-        recentre: centre.Recentre,
-        *,
-        whole: np.dtype[Any] | None = None,
+        self, f: Array, h: Array, recentre: centre.Recentre, *, whole: np.dtype[Any] | None = None,
         peak: float = 1.0,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array]:  # fmt: skip
         """Return pictures and PSFs.
 
         Parameters

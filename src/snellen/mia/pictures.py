@@ -89,14 +89,9 @@ class Pictures:
         return dtype, self.white(dtype)
 
     def finished(
-        self,
-        frames: Any,
-        flat: npt.NDArray[np.bool_],
-        start: Any,
-        estimates: tuple[Any, Any, Any],
-        iterations: int,
-        history: tuple[Step, ...] = (),
-    ) -> Restored:
+        self, frames: Any, flat: npt.NDArray[np.bool_], start: Any,
+        estimates: tuple[Any, Any, Any], iterations: int, history: tuple[Step, ...] = (),
+    ) -> Restored:  # fmt: skip
         """Return the result of a batch.
 
         Parameters

@@ -141,15 +141,9 @@ class Restorer:
         return self.frames.spread(psfs)
 
     def run(
-        self,
-        image: Any,
-        start: Any,
-        how: Run,
-        callback: Callback | None = None,
-        *,
-        warm: bool = False,
-        on_device: bool = False,
-    ) -> tuple[Restored, Any]:
+        self, image: Any, start: Any, how: Run, callback: Callback | None = None, *,
+        warm: bool = False, on_device: bool = False,
+    ) -> tuple[Restored, Any]:  # fmt: skip
         """Restore a batch on CuPy's current stream.
 
         Parameters

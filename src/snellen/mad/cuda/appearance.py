@@ -46,14 +46,9 @@ class Appearance:
     """
 
     def __init__(
-        self,
-        definition: Definition,
-        format: Format,
-        peak: float,
-        dtype: str,
-        bands: range = ALL,
+        self, definition: Definition, format: Format, peak: float, dtype: str, bands: range = ALL,
         guests: int = 0,
-    ):
+    ):  # fmt: skip
         import cupy
 
         height, width = format.height, format.width

@@ -74,17 +74,9 @@ class Backend:
     slots = SLOTS
 
     def __init__(
-        self,
-        definition: Definition,
-        format: Format,
-        peak: float,
-        device: str,
-        dtype: str | None = None,
-        *,
-        bands: range = ALL,
-        guests: int = 0,
-        graphs: bool = True,
-    ):
+        self, definition: Definition, format: Format, peak: float, device: str,
+        dtype: str | None = None, *, bands: range = ALL, guests: int = 0, graphs: bool = True,
+    ):  # fmt: skip
         import cupy
 
         self.device = device

@@ -174,16 +174,9 @@ class Helper:
     """
 
     def __init__(
-        self,
-        definition: Definition,
-        format: Format,
-        peak: float,
-        device: str,
-        dtype: str,
-        bands: range,
-        samples: Any,
-        guest: Any,
-    ):
+        self, definition: Definition, format: Format, peak: float, device: str, dtype: str,
+        bands: range, samples: Any, guest: Any,
+    ):  # fmt: skip
         import cupy
 
         self.device = device

@@ -53,14 +53,9 @@ class Backend(Checked):
     slots = 1
 
     def __init__(
-        self,
-        definition: Definition,
-        period: tuple[int, int],
-        frames: int,
-        batch: int,
-        device: str,
-        dtype: str | None = None,
-    ):
+        self, definition: Definition, period: tuple[int, int], frames: int, batch: int,
+        device: str, dtype: str | None = None,
+    ):  # fmt: skip
         import cupy
 
         super().__init__(device, dtype or "float32", frames)

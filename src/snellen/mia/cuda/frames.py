@@ -68,10 +68,7 @@ class Frames:
         planes = (batch, frames)
         self._staged_in = pinned((*planes, *shape), dtype)
         self._samples = cupy.empty((*planes, *shape), dtype)
-        self._y, self._f = (
-            cupy.empty((*planes, *period), dtype),
-            cupy.empty((batch, *period), dtype),
-        )
+        self._y, self._f = (cupy.empty((*lead, *period), dtype) for lead in (planes, (batch,)))
         self._flags = cupy.zeros(1, np.uint32)
         self._shifts = cupy.zeros((batch, 3), np.float64)  # two fractions and two int32 of each
         # Pictures, PSFs and the flags are one array, so that one copy brings them to the host.
@@ -115,19 +112,10 @@ class Frames:
             self._samples.set(self._staged_in)
             frames, peak = self._samples, 1.0
         self._of(frames.dtype)["place_frames"](
-            self._grid(self._period, self._batch),
-            THREADS,
-            cupy.ascontiguousarray(frames),
-            self._real(peak),
-            self._batch,
-            self._frames,
-            *self._shape,
-            *self._blends,
-            *self._period,
-            self._y,
-            self._f,
-            self._flags,
-        )
+            self._grid(self._period, self._batch), THREADS, cupy.ascontiguousarray(frames),
+            self._real(peak), self._batch, self._frames, *self._shape, *self._blends,
+            *self._period, self._y, self._f, self._flags,
+        )  # fmt: skip
         return self._y, self._f
 
     def spread(self, blur: Any) -> Any:
@@ -139,27 +127,14 @@ class Frames:
         if isinstance(blur, np.ndarray):
             blur = upload(np.asarray(blur, self._real))
         blur = cupy.ascontiguousarray(blur, self._real)
-        self._launch(
-            "place_psf",
-            self._grid(self._period, planes),
-            blur,
-            planes,
-            self._side,
-            *self._period,
-            h,
-        )
+        grid = self._grid(self._period, planes)
+        self._launch("place_psf", grid, blur, planes, self._side, *self._period, h)
         return h
 
     def finish(
-        self,
-        f: Any,
-        h: Any,
-        recentre: Recentre,
-        out: Any = None,
-        *,
-        whole: np.dtype[Any] | None = None,
-        peak: float = 1.0,
-    ) -> tuple[Any, Any]:
+        self, f: Any, h: Any, recentre: Recentre, out: Any = None, *,
+        whole: np.dtype[Any] | None = None, peak: float = 1.0,
+    ) -> tuple[Any, Any]:  # fmt: skip
         """Return pictures and PSFs without margins; `recentre` moves both to centre the PSFs.
 
         Moves are computed in the arrays that `place` has returned.
@@ -195,31 +170,18 @@ class Frames:
             parts = recentre != WHOLE
             self._launch("find_centre", self._batch, h, *support, int(parts), shifts)
         self._launch(
-            "crop_psf",
-            self._batch * self._frames,
-            h,
-            *support,
-            shifts,
-            psfs,
-            self._y,
-            self._flags,
-            results[-1:],
-        )
+            "crop_psf", self._batch * self._frames, h, *support, shifts, psfs, self._y,
+            self._flags, results[-1:],
+        )  # fmt: skip
         stride = np.int64(f.strides[0] // f.itemsize)
         if recentre and recentre != WHOLE:
             grid, to = self._grid(self._period, self._batch), self._f
             self._launch("move_pictures", grid, f, stride, self._batch, *self._period, shifts, to)
             f, stride = to, np.int64(self._period[0] * self._period[1])
         cut = (
-            self._grid(self._shape, self._batch),
-            THREADS,
-            f,
-            stride,
-            self._batch,
-            *self._period,
-            shifts,
-            *self._shape,
-        )
+            self._grid(self._shape, self._batch), THREADS, f, stride, self._batch, *self._period,
+            shifts, *self._shape,
+        )  # fmt: skip
         if whole is None:
             self._kernels["crop_pictures"](*cut, pictures)
         else:

@@ -51,15 +51,9 @@ class Backend(Checked):
     slots = SLOTS
 
     def __init__(
-        self,
-        definition: Definition,
-        period: tuple[int, int],
-        frames: int,
-        batch: int,
-        device: str = "cuda:0",
-        dtype: str | None = None,
-        layout: Layout | None = None,
-    ):
+        self, definition: Definition, period: tuple[int, int], frames: int, batch: int,
+        device: str = "cuda:0", dtype: str | None = None, layout: Layout | None = None,
+    ):  # fmt: skip
         import cupy
 
         if dtype not in (None, "float32"):

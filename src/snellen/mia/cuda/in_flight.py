@@ -96,14 +96,9 @@ class InFlight:
     """
 
     def __init__(
-        self,
-        device: str,
-        shape: tuple[int, int, int, int],
-        side: int,
-        parts: Parts,
-        more: Callable[[], Parts],
-        how: How,
-    ):
+        self, device: str, shape: tuple[int, int, int, int], side: int, parts: Parts,
+        more: Callable[[], Parts], how: How,
+    ):  # fmt: skip
         backend = parts[1]
         self._slots = backend.slots
         self._more: list[Parts] = []
@@ -178,14 +173,9 @@ class _Queue:
     """Restores batches one after another, with several of them on their way."""
 
     def __init__(
-        self,
-        device: str,
-        shape: tuple[int, int, int, int],
-        side: int,
-        parts: Parts,
-        how: How,
+        self, device: str, shape: tuple[int, int, int, int], side: int, parts: Parts, how: How,
         streams: Streams | None,
-    ):
+    ):  # fmt: skip
         self._device, self._shape = device, shape
         self._parts, self._how, self._streams = parts, how, streams
         batch, count, rows, columns = shape

@@ -57,17 +57,9 @@ class TilesInFlight:
     """
 
     def __init__(
-        self,
-        device: str,
-        picture: tuple[int, int],
-        tiles: tuple[int, int, int, int],
-        side: int,
-        cutter: Cutter,
-        codes: tuple[Codes, Codes] | None,
-        parts: Parts,
-        how: How,
-        slots: int,
-    ):
+        self, device: str, picture: tuple[int, int], tiles: tuple[int, int, int, int], side: int,
+        cutter: Cutter, codes: tuple[Codes, Codes] | None, parts: Parts, how: How, slots: int,
+    ):  # fmt: skip
         import cupy
 
         count, frames = tiles[:2]

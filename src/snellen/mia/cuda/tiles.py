@@ -43,14 +43,9 @@ class Cutter:
     """
 
     def __init__(
-        self,
-        shape: tuple[int, int],
-        tile: tuple[int, int],
-        lines: tuple[Line, ...],
-        dtype: str,
-        given: Codes | None = None,
-        made: Codes | None = None,
-    ):
+        self, shape: tuple[int, int], tile: tuple[int, int], lines: tuple[Line, ...], dtype: str,
+        given: Codes | None = None, made: Codes | None = None,
+    ):  # fmt: skip
         real = np.dtype(dtype).type
         low, high = (given.black, given.white) if given else (0, 1)
         self._given = real(low), real(high) - real(low)

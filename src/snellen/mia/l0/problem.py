@@ -35,11 +35,7 @@ class Problem:
     shape : (H, W)
     """
 
-    def __init__(
-        self,
-        pictures: list[Any],
-        pools: tuple[Pool | None, Pool | None] = (None, None),
-    ):
+    def __init__(self, pictures: list[Any], pools: tuple[Pool | None, Pool | None] = (None, None)):
         self.shape = pictures[0].shape
         share = threads.available() // len(pictures)
         self._pool, within = pools

@@ -39,11 +39,7 @@ class Transform:
     """
 
     def __init__(
-        self,
-        period: tuple[int, int],
-        like: Any,
-        pool: Pool | None = None,
-        threads: int = 1,
+        self, period: tuple[int, int], like: Any, pool: Pool | None = None, threads: int = 1
     ):
         self.period = period
         self._xp = library(like)
