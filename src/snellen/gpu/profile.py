@@ -137,11 +137,9 @@ class _Stage:
             self._begin.record(stream)
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
+        self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if self._range:
             self._range.RangePop()
         if self._recording is None or self._begin is None or kind is not None:

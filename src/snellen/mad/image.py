@@ -173,13 +173,9 @@ class _Method:
 
 
 def _scored(
-    reference: Array,
-    distorted: Array,
-    peak: float,
-    method: _Method,
-    groups: list[tuple[str, ...]],
-    maps: bool,
-) -> Score:
+    reference: Array, distorted: Array, peak: float, method: _Method,
+    groups: list[tuple[str, ...]], maps: bool,
+) -> Score:  # fmt: skip
     """Return the scores of all pairs of two arrays, which groups of devices share."""
     axes = axes_of(reference), axes_of(distorted)
     batches = axes[0].batch, axes[1].batch

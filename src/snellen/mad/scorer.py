@@ -198,12 +198,9 @@ class Scorer(Holder):
         return self._runs(pairs, values.flag("maps", maps))
 
     def _runs(
-        self,
-        pairs: Iterable[tuple[Any, Any]],
-        maps: bool,
-        to_host: bool = False,
+        self, pairs: Iterable[tuple[Any, Any]], maps: bool, to_host: bool = False,
         eager: bool = False,
-    ) -> list[Score]:
+    ) -> list[Score]:  # fmt: skip
         """Do the work of `runs`."""
         # With `to_host` all maps are NumPy's; `eager`: of the first pair, see `Backends.submit`.
         found: list[Score] = []

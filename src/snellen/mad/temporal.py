@@ -129,12 +129,9 @@ def _strength(weights: Float64, lo: Float64) -> float:
 
 
 def _scored(
-    clips: tuple[Array, Array],
-    peak: float,
-    moves: Motion,
-    scorer: Scorer,
+    clips: tuple[Array, Array], peak: float, moves: Motion, scorer: Scorer,
     progress: Callable[[int, int], object] | None,
-) -> TemporalScore:
+) -> TemporalScore:  # fmt: skip
     """Return the score of two checked clips."""
     dtype, (t, m, n) = clips[0].dtype, clips[0].shape
     bits = 8 * int(dtype.itemsize) if dtype.kind == "u" else 0

@@ -169,12 +169,9 @@ def _samples(pictures: Array, given: Array, outcome: Any, work: Work) -> Array:
 
 
 def _with(
-    planes: Array,
-    blurs: Float64,
-    method: Method,
-    callback: Callback | None,
+    planes: Array, blurs: Float64, method: Method, callback: Callback | None,
     weights: Sequence[float] = (),
-) -> Found:
+) -> Found:  # fmt: skip
     """Restore channels (C, N, M, rows, columns) with the PSFs (N, M, K, K)."""
     # `weights` are those of total variation, one for each picture; without them the method's.
     count, pictures = planes.shape[:2]

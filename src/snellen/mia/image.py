@@ -66,31 +66,19 @@ class _How(TypedDict, total=False):
 
 @overload
 def deblur(
-    image: np.ndarray[Any, np.dtype[Sample]],
-    psf: Any = ...,
-    psf_size: int = ...,
-    iterations: int | None = ...,
-    noise: Noise = ...,
-    **how: Unpack[_How],
-) -> Restored[npt.NDArray[Sample]]: ...
+    image: np.ndarray[Any, np.dtype[Sample]], psf: Any = ..., psf_size: int = ...,
+    iterations: int | None = ..., noise: Noise = ..., **how: Unpack[_How],
+) -> Restored[npt.NDArray[Sample]]: ...  # fmt: skip
 @overload
 def deblur(
-    image: DLPack,
-    psf: Any = ...,
-    psf_size: int = ...,
-    iterations: int | None = ...,
-    noise: Noise = ...,
-    **how: Unpack[_How],
-) -> Restored[DLPack]: ...
+    image: DLPack, psf: Any = ..., psf_size: int = ..., iterations: int | None = ...,
+    noise: Noise = ..., **how: Unpack[_How],
+) -> Restored[DLPack]: ...  # fmt: skip
 @overload
 def deblur(
-    image: Any,
-    psf: Any = ...,
-    psf_size: int = ...,
-    iterations: int | None = ...,
-    noise: Noise = ...,
-    **how: Unpack[_How],
-) -> Restored[npt.NDArray[Any]]: ...
+    image: Any, psf: Any = ..., psf_size: int = ..., iterations: int | None = ...,
+    noise: Noise = ..., **how: Unpack[_How],
+) -> Restored[npt.NDArray[Any]]: ...  # fmt: skip
 @while_running
 @np.errstate(all="ignore")  # the caller may have asked NumPy for exceptions
 def deblur(

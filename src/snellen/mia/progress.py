@@ -47,13 +47,9 @@ def part_of(callback: Callback | None, number: int, count: int) -> Callback | No
 
 
 def iterated(
-    backend: Backend,
-    iterations: int,
-    every: int,
-    tolerance: float = 0.0,
-    callback: Callback | None = None,
-    history: bool = False,
-) -> tuple[int, Later[tuple[Step, ...]]]:
+    backend: Backend, iterations: int, every: int, tolerance: float = 0.0,
+    callback: Callback | None = None, history: bool = False,
+) -> tuple[int, Later[tuple[Step, ...]]]:  # fmt: skip
     """Iterate; return the number of iterations done, and what waits for the progress.
 
     The latter is a function that returns the steps of every check.

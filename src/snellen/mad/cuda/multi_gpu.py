@@ -49,13 +49,9 @@ class MultiGpuBackend:
     """
 
     def __init__(
-        self,
-        definition: Definition,
-        format: Format,
-        peak: float,
-        names: tuple[str, ...],
+        self, definition: Definition, format: Format, peak: float, names: tuple[str, ...],
         dtype: str | None = None,
-    ):
+    ):  # fmt: skip
         import cupy
 
         self.dtype = dtype = dtype or chosen(format.height, format.width)

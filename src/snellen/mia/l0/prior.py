@@ -174,13 +174,9 @@ class _Start(NamedTuple):
 
 
 def _search(
-    pictures: list[Any],
-    divisor: float,
-    every: list[Level],
-    psf: Float64,
-    weights: list[list[float]],
-    report: Callable[[int], object],
-) -> Float64:
+    pictures: list[Any], divisor: float, every: list[Level], psf: Float64,
+    weights: list[list[float]], report: Callable[[int], object],
+) -> Float64:  # fmt: skip
     """Return the PSF of pictures of one shape and one blur, from the first one; not centred."""
     scaled = [picture.astype(np.float64) / divisor for picture in pictures]
     with ExitStack() as stack:
@@ -196,13 +192,9 @@ def _search(
 
 
 def _search_there(
-    pictures: list[Any],
-    divisor: float,
-    side: int,
-    first: Float64,
-    weights: list[list[float]],
+    pictures: list[Any], divisor: float, side: int, first: Float64, weights: list[list[float]],
     report: Callable[[int], object],
-) -> Float64:
+) -> Float64:  # fmt: skip
     """Return the same of pictures on a GPU, by kernels of our own."""
     with _searching(pictures, side) as search:
         found: Float64 = search.run(pictures, divisor, first, weights, report)

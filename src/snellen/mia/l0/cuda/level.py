@@ -67,13 +67,9 @@ class OnLevel:
     """
 
     def __init__(
-        self,
-        level: Level,
-        shape: tuple[int, int],
-        count: int,
-        at: Buffers,
+        self, level: Level, shape: tuple[int, int], count: int, at: Buffers,
         compiled: dict[str, Kernel],
-    ):
+    ):  # fmt: skip
         height, width = self._shape = level.shape
         self.side, self._at, self._kernels = level.side, at, compiled
         self._count, self._size = count, height * width

@@ -61,25 +61,14 @@ class Search:
                     level.record(blank)
                 self._stream.synchronize()
 
-    def run(
-        self,
-        pictures: Sequence[Any],
-        exposure: float,
-        psf: Float64,
-        weights: Sequence[Sequence[float]],
-        report: Callable[[int], object],
-    ) -> Float64:
+    def run(self, *given: Any) -> Float64:
         """Return the PSF (side, side), in main memory, not centred: `begin`, to its end."""
-        return together([self.begin(pictures, exposure, psf, weights, report)])[0]
+        return together([self.begin(*given)])[0]
 
     def begin(
-        self,
-        pictures: Sequence[Any],
-        exposure: float,
-        psf: Float64,
-        weights: Sequence[Sequence[float]],
-        report: Callable[[int], object],
-    ) -> Steps:
+        self, pictures: Sequence[Any], exposure: float, psf: Float64,
+        weights: Sequence[Sequence[float]], report: Callable[[int], object],
+    ) -> Steps:  # fmt: skip
         """Return the steps to a PSF (side, side), in main memory, not centred.
 
         Each queues the work of a level, after it has waited for the level before.
