@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -90,11 +91,11 @@ class Backend:
             self._detection = Detection(definition, format, peak, dtype, self._combine)
             self.appearance = Appearance(definition, format, peak, dtype, bands, guests)
         with devices.on(self.device), cupy.cuda.Stream(non_blocking=True) as own:
-            self._pair_and_finish()  # a capture cannot load kernels
+            self._compare(True, True)  # a capture cannot load kernels
             make = capture if graphs else _unchanged
             self.run_reference = make(self._set_reference)
-            self.run_comparison = make(self._compare if guests else self._compare_and_finish)
-            self.run_pair = make(self._pair if guests else self._pair_and_finish)
+            self.run_comparison = make(partial(self._compare, False, not guests))
+            self.run_pair = make(partial(self._compare, True, not guests))
             self.finish = make(self._finish)
             self._pending = Pending()
             self.done = cupy.cuda.Event(disable_timing=True)
@@ -225,7 +226,7 @@ class Backend:
         """Queue the work for planes that lie in a slot of an engine."""
         reference = inputs[0] if len(inputs) == 2 else None
         stage(reference, inputs[-1], self.samples)
-        (self._compare_and_finish if reference is None else self._pair_and_finish)()
+        self._compare(reference is not None, True)
         numbers, *both = outputs
         numbers.data.copy_from_device_async(self._out.data, self._out.nbytes)
         if both:
@@ -237,30 +238,21 @@ class Backend:
         self.appearance.set_reference(self.samples[REFERENCE])
         self._join()
 
-    def _compare(self) -> None:
+    def _compare(self, pair: bool, finishes: bool) -> None:
+        """Queue a comparison, of a `pair` with the reference's half, and the last step."""
         self._out.fill(0)
         with self._on_second_stream():
             self._find_flat_areas()
+            if pair:
+                self._detection.set_reference(self.samples[REFERENCE])
             self._detection.compare(*self.samples)
-        self.appearance.compare(self.samples[DISTORTED])
+        if pair:
+            self.appearance.pair(*self.samples)
+        else:
+            self.appearance.compare(self.samples[DISTORTED])
         self._join()
-
-    def _pair(self) -> None:
-        self._out.fill(0)
-        with self._on_second_stream():
-            self._find_flat_areas()
-            self._detection.set_reference(self.samples[REFERENCE])
-            self._detection.compare(*self.samples)
-        self.appearance.pair(*self.samples)
-        self._join()
-
-    def _compare_and_finish(self) -> None:
-        self._compare()
-        self._finish()
-
-    def _pair_and_finish(self) -> None:
-        self._pair()
-        self._finish()
+        if finishes:
+            self._finish()
 
     def _find_flat_areas(self) -> None:
         if self._flat:
