@@ -117,10 +117,10 @@ def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "target_mad", "target_vmaf",
              "target_pool", "max_bitrate", "decoder", "audio", "fps"]  # fmt: skip
-    last = ["threads", "max_pixels", "profile", "segments", "keep_segments", "discard_segments",
-            "workers", "cluster"]  # fmt: skip
+    last = ["threads", "max_pixels", "profile"]
     report = ["report", "report_size"]
-    shared = [*video, "quality", "strict", "overwrite"]
+    shared = [*video, "quality", "strict", "segments", "keep_segments", "discard_segments",
+              "workers", "cluster", "overwrite"]  # fmt: skip
     first = ["source", "target", "scale", "model", "device"]
     own = ["size", "height", "fit", "method", "source_kind", "chroma", "crop", "vf", "deblock",
            "denoise", "deblur", "deblur_psf_out", "sharpen", "deband", "lut", "lut_matrix",
@@ -136,15 +136,15 @@ def test_the_signatures_for_files():
     end = ["positions", "psf_out", *report, "events"]
     assert found == [*first, *own, *shared, "device", *last, *end]
     assert set(parameters(snellen.deblur_files)) == {*found, "sources", *several} - {"source"}
-    wanted = [
-        "reference", "distorted", "metrics", "variant", "hi_scale", "eight_bit_lut", "data_range",
-        "resize",
-        "offset", "align", "every", "frames", "start", "duration", "deinterlace", "interlaced",
-        "ivtc", "temporal", "table", "maps", "worst", "overwrite", "max_pixels", "threads",
-        "device", "dtype", "decoder", "workers", "cluster", "profile", "report", "report_size",
-        "events",
-    ]  # fmt: skip
-    assert parameters(snellen.score_files) == wanted
+    shared = ["metrics", "variant", "hi_scale", "eight_bit_lut", "dtype", "data_range", "align",
+              "every", "start", "duration", "frames", "deinterlace", "interlaced", "ivtc",
+              "decoder", "overwrite", "device", *last]  # fmt: skip
+    own = ["resize", "offset", "temporal", "table", "maps", "worst", "workers", "cluster"]
+    found = parameters(snellen.score_files)
+    assert found == ["reference", "distorted", *own, *shared, *report, "events"]
+    found = parameters(snellen.compare_files)
+    assert found[:3] == ["reference", "variants", "target"]
+    assert {*found[3:]} == {*shared, "pictures", "report_size", "events"}
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *FILE_FUNCTIONS, *CLASSES, *MEMORY, *VALUES, *ERRORS])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 FILES = "Inputs and outputs"
 METHOD = "Method"
+COMPARED = "What is compared"
 BLUR = "The blur"
 REGION = "A region"
 ENHANCEMENT = "Enhancement of videos"
@@ -66,6 +67,8 @@ class Option(NamedTuple):
     """"pixels": segments of a film are made anew when it changes. "contents": when the file that
     it names has other contents. "result": only what becomes of them. "machine": only where, and how
     fast, all is computed."""
+    without: tuple[str, ...] = ()
+    """Of a dataclass: names of options in it that the job does not have."""
     single: bool = True
     """Whether it concerns one film: excerpts of the film may vary it."""
     reads: bool = False
@@ -131,8 +134,12 @@ def _parameters(kind: Any) -> dict[str, Parameter]:
 def _flattened(kind: type, path: tuple[str, ...], outer: Option) -> Iterator[Parameter]:
     from dataclasses import MISSING, fields, is_dataclass
 
-    own = vars(kind)["__annotations__"]  # before those of the classes that it is made from
-    for one in sorted(fields(kind), key=lambda one: one.name not in own):
+    def place(name: str) -> int:
+        """Return where a field comes: before those of the classes that its own is made from."""
+        own = (name in vars(one).get("__annotations__", ()) for one in kind.__mro__)
+        return [*own].index(True)
+
+    for one in sorted(fields(kind), key=lambda one: place(one.name)):
         about = one.metadata.get(_KEY)
         if about is None:
             continue
@@ -140,7 +147,8 @@ def _flattened(kind: type, path: tuple[str, ...], outer: Option) -> Iterator[Par
         about, here = about._replace(**usual), (*path, one.name)
         inner: Any = one.default_factory
         if isinstance(inner, type) and is_dataclass(inner):
-            yield from _flattened(inner, here, about)
+            found = _flattened(inner, here, about)
+            yield from (each for each in found if each.name not in about.without)
             continue
         name, default = about.name or one.name, one.default if inner is MISSING else None
         default = None if default == () else default

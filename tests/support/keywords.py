@@ -49,6 +49,11 @@ def text() -> str:
         more = set(inspect.signature(one).parameters) - _own(several) - shared - set(keywords)
         base = f"{title}Keywords, total=False"
         found.append(_written(f"{title}Several", base, _of(one, more - {"source"})))
+    for title, function in (("Score", snellen.score_files), ("Compare", snellen.compare_files)):
+        keywords = set(inspect.signature(function).parameters) - _own(function)
+        found.append(
+            _written(f"{title}Keywords", "TypedDict, total=False", _of(function, keywords))
+        )
     return "\n\n".join(found)
 
 

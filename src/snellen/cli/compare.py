@@ -9,27 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import report_of
-from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
-from snellen.cli.options import (
-    DECODER,
-    DEVICE,
-    DURATION,
-    FIELDS,
-    MAX_PIXELS,
-    OVERWRITE,
-    REPORTING,
-    START,
-    THREADS,
-)
+from snellen.cli.groups import FILES, REPORT, Command, group
+from snellen.cli.options import REPORTING, all_of, values
 from snellen.cli.reports import command_line, print_result
-from snellen.cli.score_text import FILMS
-from snellen.cli.types import NAMED, NUMBER, WRITTEN, Whole
+from snellen.cli.types import NAMED, WRITTEN
 from snellen.errors import InputError, SnellenError
-from snellen.metrics.registry import known
+from snellen.jobs.compare import CompareJob
+from snellen.schema import nested
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
-    from snellen.jobs.compare import CompareJob
 
 
 @click.command(
@@ -54,58 +43,8 @@ if TYPE_CHECKING:
         metavar="REF",
         help="What all FILES are compared with [default: the first of them].",
     ),
-    click.option(
-        "--pictures",
-        type=Whole(1, 64),
-        default=8,
-        show_default=True,
-        help="Frames of which the report holds pictures, the worst ones among them.",
-    ),
-    click.option(
-        "--report-size",
-        type=NUMBER,
-        default=30,
-        show_default=True,
-        help="Most million bytes of the report; quality of pictures, their size and then their "
-        "number are reduced until it fits.",
-    ),
-    OVERWRITE,
 )  # fmt: skip
-@group(
-    METHOD,
-    click.option(
-        "--metrics",
-        metavar="LIST",
-        default="mad,psnr",
-        show_default=True,
-        help=f"Some of {','.join(known())}, with commas, and of films {','.join(FILMS)}, where "
-        "PyAV has it (19, for Python 3.12 or later); without mad there are no heat maps.",
-    ),
-)
-@group(
-    "What is compared",
-    click.option(
-        "--data-range",
-        type=NUMBER,
-        metavar="NUMBER",
-        help="The value of white of float images [default: 1]; that of others goes by their bits.",
-    ),
-    click.option(
-        "--align",
-        is_flag=True,
-        help="Find by how many frames each video lags behind, up to 300 either way.",
-    ),
-    click.option(
-        "--every",
-        type=Whole(1),
-        default=1,
-        show_default=True,
-        help="Score one of so many frames.",
-    ),
-    click.option("--frames", type=Whole(1), help="Score at most so many frames."),
-)
-@group(VIDEO, START, DURATION, *FIELDS, DECODER)
-@group(MACHINE, DEVICE, THREADS, MAX_PIXELS)
+@all_of(CompareJob)
 @group(REPORT, *REPORTING)
 def compare(files: tuple[Path, ...], **options: Any) -> None:
     """Compare FILES (videos, images, folders of images) side by side, in one HTML file.
@@ -128,9 +67,6 @@ def compare(files: tuple[Path, ...], **options: Any) -> None:
 
 
 def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
-    from snellen.jobs import Clip
-    from snellen.jobs.compare import CompareJob
-    from snellen.jobs.options import seconds
     from snellen.jobs.patterns import the_only
 
     reference = options.pop("reference")
@@ -142,18 +78,12 @@ def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
                 advice="name what it is to be compared with, too",
             )
         files = tuple(rest)
-    times: dict[str, Any] = {
-        name: seconds(options.pop(name), name) for name in ("start", "duration")
-    }
-    fields = {name: options.pop(name) for name in ("deinterlace", "interlaced", "ivtc")}
-    fields["deinterlace"] = fields["deinterlace"] or False
-    clip = Clip(**times, frames=options.pop("frames"), **fields)
     return CompareJob(
         reference=the_only(reference, "reference"),
         variants=tuple(the_only(one, "variants") for one in files),
-        clip=clip,
+        target=options.pop("target"),
         command=command_line(),
-        **options,
+        **nested(CompareJob, values(CompareJob, options)),
     )
 
 

@@ -11,12 +11,12 @@ import click
 from snellen.cli.groups import FILES, REPORT, Decorator, group, optional_choice
 from snellen.cli.types import NAMED, NUMBER, OUTPUT, WRITTEN, Whole
 from snellen.errors import InputError, worded
-from snellen.jobs.options import FileOptions
+from snellen.jobs.options import RunOptions
 from snellen.schema import Parameter, parameters
 
 _OPTIONS = {
     "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
-    "positions": "--roi-file", "table": "--csv", "maps": "--map-out", "notes": "--about",
+    "positions": "--roi-file", "notes": "--about",
     "variants": "FILES",
 }  # fmt: skip
 """Options whose name is not that of the parameter, and which are no field."""
@@ -38,10 +38,13 @@ def option(parameter: str) -> str:
 @cache
 def _of_fields() -> dict[str, str]:
     """Return what the fields of jobs say of their options, by parameter."""
+    from snellen.jobs.compare import CompareJob
     from snellen.jobs.deblur import DeblurJob
+    from snellen.jobs.score import ScoreJob
     from snellen.jobs.upscale import UpscaleJob
 
-    fields = parameters(UpscaleJob) | parameters(DeblurJob)
+    fields = parameters(CompareJob) | parameters(ScoreJob)
+    fields |= parameters(UpscaleJob) | parameters(DeblurJob)
     return {name: _name(one) if one.about.command else name for name, one in fields.items()}
 
 
@@ -121,13 +124,19 @@ def _made(one: Parameter) -> Decorator:
     if isinstance(one.default, bool):
         return click.option(*names, key(one), is_flag=True, help=text)
     return click.option(
-        *names, one.name, type=_type(one), default=one.default, metavar=about.metavar or None,
+        *names, one.name, type=_type(one), default=_usual(one), metavar=about.metavar or None,
         multiple=_is_multiple(one), help=text,
     )  # fmt: skip
 
 
+def _usual(one: Parameter) -> Any:
+    """Return the default of an option: several words with commas between."""
+    return ",".join(one.default) if isinstance(one.default, tuple) else one.default
+
+
 def _is_multiple(one: Parameter) -> bool:
-    return one.held.startswith(("tuple", "Mapping"))
+    """Return whether an option may be repeated; one with several words by default has commas."""
+    return one.held.startswith(("tuple", "Mapping")) and one.default is None
 
 
 def _type(one: Parameter) -> Any:
@@ -149,18 +158,12 @@ def _help(one: Parameter) -> str:
     text = worded(about.no if one.default is True else about.help, option).removesuffix(".")
     usual = worded(about.unset, option)
     if one.default is not None and not isinstance(one.default, bool):
-        usual = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
+        usual = f"{one.default:g}" if isinstance(one.default, float) else str(_usual(one))
     repeated = "; may be repeated" * _is_multiple(one)
     return text + repeated + (f" [default: {usual}]." if usual else ".")
 
 
-(DECODER,), (DEVICE,), (MAX_PIXELS,), (PROFILE,), (OVERWRITE,), (THREADS,), (CLUSTER,) = (
-    of(FileOptions, name)
-    for name in (
-        "decoder", "device", "max_pixels", "profile", "overwrite", "threads", "cluster",
-    )
-)  # fmt: skip
-START, DURATION, *FIELDS = of(FileOptions, "start", "duration", "deinterlace", "interlaced", "ivtc")
+DEVICE, MAX_PIXELS, OVERWRITE = of(RunOptions, "device", "max_pixels", "overwrite")
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 VERBOSE = click.option(
     "-v", "--verbose", is_flag=True, help="Say what each input becomes, and by which settings."
@@ -174,7 +177,7 @@ QUIET = click.option(
 LOG = click.option(
     "--log", type=WRITTEN, metavar="FILE", help="Append all that is said to this file, with times."
 )
-REPORTING = (VERBOSE, QUIET, LOG, JSON, PROFILE)
+REPORTING = (VERBOSE, QUIET, LOG, JSON)
 
 _FILES = group(
     FILES,
@@ -203,7 +206,7 @@ def file_command(kind: type, example: str) -> Decorator:
 
     `example` says what an input's result is called without -o.
     """
-    said = group(REPORT, VERBOSE, QUIET, LOG, JSON)
+    said = group(REPORT, *REPORTING)
     target = group(FILES, output_option(example))
     return lambda command: target(_FILES(all_of(kind)(said(command))))
 

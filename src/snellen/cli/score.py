@@ -11,24 +11,12 @@ import click
 
 from snellen.cli import interrupts, terminal
 from snellen.cli.files import reporting
-from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, VIDEO, Command, group
-from snellen.cli.options import (
-    CLUSTER,
-    DECODER,
-    DEVICE,
-    DURATION,
-    FIELDS,
-    MAX_PIXELS,
-    OVERWRITE,
-    REPORTING,
-    START,
-    THREADS,
-)
+from snellen.cli.groups import FILES, REPORT, Command, group
+from snellen.cli.options import REPORTING, all_of, values
 from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
 from snellen.cli.score_pairs import check_arguments, run_pairs
 from snellen.cli.score_text import (
-    FILMS,
     facts_of,
     json_of,
     line,
@@ -37,13 +25,13 @@ from snellen.cli.score_text import (
     statistics,
     write_line,
 )
-from snellen.cli.types import NAMED, NUMBER, PIPE, WRITTEN, Whole
+from snellen.cli.types import NAMED, PIPE
 from snellen.errors import InputError, SnellenError
-from snellen.metrics.registry import known
+from snellen.jobs.score import ScoreJob
+from snellen.schema import nested
 
 if TYPE_CHECKING:
     from snellen.jobs.compare import CompareJob
-    from snellen.jobs.score import ScoreJob
 
 
 @click.command(
@@ -65,126 +53,12 @@ if TYPE_CHECKING:
         metavar="LIST",
         help="Instead of REF and DIST a CSV file with both in each line, from its folder: a result "
         "for each line, in order. Its first line may name the columns. With --csv FILE the same "
-        "command goes on after a kill.",
+        "command goes on after a kill; --csv - writes to standard output.",
     ),
-    click.option(
-        "--csv",
-        "table",
-        type=WRITTEN,
-        help="A row for each frame, or each pair; - for standard output.",
-    ),
-    click.option(
-        "--map-out",
-        "maps",
-        type=WRITTEN,
-        help="Folder for heat maps of the worst frames, as PNG; with --pairs one in it for each "
-        "pair.",
-    ),
-    click.option(
-        "--worst",
-        type=Whole(1),
-        default=1,
-        show_default=True,
-        help="So many frames are named, and drawn with --map-out: of the highest MAD, or without "
-        "it by the first other metric.",
-    ),
-    OVERWRITE,
 )
+@all_of(ScoreJob)
 @report_options("DIST beside REF")
-@group(
-    METHOD,
-    click.option(
-        "--metrics",
-        metavar="LIST",
-        default="mad",
-        show_default=True,
-        help=f"Some of {','.join(known())} and, of videos, {','.join(FILMS)}, with commas: all "
-        "are of luma.",
-    ),
-    click.option(
-        "--temporal",
-        is_flag=True,
-        help="ST-MAD too: of its own scale, for 34 frames or more with motion, all kept in memory.",
-    ),
-    click.option(
-        "--variant",
-        type=click.Choice(["2011", "paper"]),
-        default="2011",
-        show_default=True,
-        help="The lightness of the authors' code of 2011, or of their article.",
-    ),
-    click.option(
-        "--hi-scale",
-        type=NUMBER,
-        default=200.0,
-        metavar="NUMBER",
-        help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the "
-        "code of April 2010 [default: 200].",
-    ),
-    click.option(
-        "--eight-bit-lut", is_flag=True, help="White as the authors' table for 8 bits has it."
-    ),
-    click.option(
-        "--dtype",
-        type=click.Choice(["float32", "float64"]),
-        help="Precision [default: float64 on the CPU, and on a GPU for small pictures].",
-    ),
-)
-@group(
-    "What is compared",
-    click.option(
-        "--data-range",
-        type=NUMBER,
-        metavar="NUMBER",
-        help="The value of white of float images [default: 1]; that of others goes by their bits.",
-    ),
-    click.option("--resize", is_flag=True, help="Scale DIST to the size of REF (Lanczos)."),
-    click.option(
-        "--offset",
-        type=int,
-        default=0,
-        show_default=True,
-        help="Frames by which DIST lags behind REF.",
-    ),
-    click.option(
-        "--align",
-        is_flag=True,
-        help="Find --offset, up to 300 frames either way, from what both videos show.",
-    ),
-    click.option(
-        "--every",
-        type=Whole(1),
-        default=1,
-        show_default=True,
-        help="Score the first frame that has a partner, then every so many.",
-    ),
-    click.option("--frames", type=Whole(1), help="Score at most so many frames."),
-)
-@group(
-    VIDEO,
-    START,
-    DURATION,
-    *FIELDS,
-    DECODER,
-)
-@group(
-    MACHINE,
-    DEVICE,
-    THREADS,
-    click.option(
-        "--workers",
-        type=Whole(1, 1024),
-        metavar="N",
-        help="Processes that share the pairs of a list or of folders, or the frames of two videos "
-        "[default: 1; for lists and folders one for each of several GPUs].",
-    ),
-    CLUSTER,
-    MAX_PIXELS,
-)
-@group(
-    REPORT,
-    *REPORTING,
-)
+@group(REPORT, *REPORTING)
 def score(reference: Path | None, distorted: Path | None, **options: Any) -> None:
     """Score how far DIST is from REF by MAD: higher is worse.
 
@@ -210,7 +84,7 @@ def score(reference: Path | None, distorted: Path | None, **options: Any) -> Non
         try:
             wanted = taken(options)
             if pairs is not None:
-                table = options.pop("table")
+                table, options["table"] = options["table"], None
                 job = _job(pairs, pairs, options, report)
                 sys.exit(run_pairs(pairs, job, table, wanted[0], report))
             assert reference is not None and distorted is not None
@@ -252,25 +126,14 @@ class _ScoreReport(Report):
 def _job(
     reference: Path, distorted: Path, options: dict[str, Any], report: _ScoreReport
 ) -> ScoreJob:
-    from snellen.jobs import Clip
-    from snellen.jobs.options import MadSettings, seconds
-    from snellen.jobs.score import ScoreJob
-
     if report.as_csv:
         if report.as_json:
             raise InputError(
                 "--json and --csv - both write to standard output; name a file for --csv"
             )
         options["table"] = None
-    times: dict[str, Any] = {
-        name: seconds(options.pop(name), name) for name in ("start", "duration")
-    }
-    fields = {name: options.pop(name) for name in ("deinterlace", "interlaced", "ivtc")}
-    fields["deinterlace"] = fields["deinterlace"] or False
-    clip = Clip(**times, frames=options.pop("frames"), **fields)
-    names = ("variant", "hi_scale", "eight_bit_lut", "dtype")
-    mad = MadSettings(**{name: options.pop(name) for name in names})
-    return ScoreJob(reference=reference, distorted=distorted, mad=mad, clip=clip, **options)
+    fields = nested(ScoreJob, values(ScoreJob, options))
+    return ScoreJob(reference=reference, distorted=distorted, **fields)
 
 
 def _report(job: ScoreJob, target: Path | None, size: float) -> CompareJob | None:

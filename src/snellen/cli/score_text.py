@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.cli import terminal
 from snellen.cli.options import in_options
-from snellen.metrics.registry import METRICS, of_films, title
+from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
     from snellen.jobs.score import ScoreJob, ScoreResult
@@ -19,7 +19,6 @@ _COLUMNS = {
     "p5": "p5", "p95": "p95",
 }  # fmt: skip
 """Statistics, and what the text calls them."""
-FILMS = tuple(one.name for one in of_films(METRICS))
 
 
 def facts_of(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:

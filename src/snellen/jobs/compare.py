@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError, quoted
-from snellen.files import atomic
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE, contents
-from snellen.jobs.options import (
-    MadSettings,
-    check_decoder,
-    check_optional,
-    check_threads,
-    device_list,
-    path,
-)
-from snellen.jobs.profile import Profile
-from snellen.jobs.score import ScoreJob
-from snellen.jobs.serial import Job
-from snellen.metrics.registry import chosen
-from snellen.video.clip import Clip
+from snellen.jobs.options import path
+from snellen.jobs.score import ScoreJob, ScoreOptions
+from snellen.schema import FILES, option, parameters
 
 if TYPE_CHECKING:
+    from snellen.jobs.profile import Profile
     from snellen.jobs.score import ScoreResult
 
 MOST_VARIANTS = 9
 MOST_PICTURES = 64
 LEAST_SIZE, MOST_SIZE = 1.0, 2000.0  # million bytes: Chromium opens no longer strings
 SUFFIXES = (".html", ".htm")
+_METRICS = parameters(ScoreOptions)["metrics"].about.help
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CompareJob(Job):
+class CompareJob(ScoreOptions):
     """Compare videos, images or folders of images with a reference, as one HTML file.
 
     A value: it can be pickled, or written as JSON, and run in another process.
@@ -53,40 +43,26 @@ class CompareJob(Job):
     """One to nine of the same kind. Those of another size are scaled to be scored."""
     target: Path
     """The HTML file."""
-    metrics: tuple[str, ...] = ("mad", "psnr")
-    """Some of "mad", "psnr" and "ssim"; beside these, of films, "vmaf" where FFmpeg has it."""
-    mad: MadSettings = field(default_factory=MadSettings)
-    """The settings of MAD."""
-    data_range: float | None = None
-    """Sample value of white of float images; None: 1."""
-    align: bool = False
-    """True: the offset of each video is found from what it shows."""
-    every: int = 1
-    """Every so many frames are scored."""
-    clip: Clip = field(default_factory=Clip)
-    """Part of the reference; `frames`: at most so many are scored, of images too."""
-    pictures: int = 8
-    """Frames of which the report holds pictures, the worst ones among them."""
-    report_size: float = 30.0
-    """Most million bytes of the file."""
+    metrics: tuple[str, ...] = option(
+        ("mad", "psnr"), accepts="str | Sequence[str]", metavar="LIST",
+        help=f"{_METRICS} Without mad there are no heat maps.",
+    )  # fmt: skip
+    pictures: int = option(
+        8, least=1, most=MOST_PICTURES, group=FILES,
+        help="Frames of which the report holds pictures: the three worst that lie apart, and "
+        "others all over the video.",
+    )  # fmt: skip
+    report_size: float = option(
+        30.0, metavar="NUMBER", group=FILES,
+        help="Most million bytes of the report. Until it fits, the quality of pictures falls, then "
+        "their size, then their number; the report says so.",
+    )  # fmt: skip
     is_source: bool = False
     """True: the others were made of the reference, which is no original, and the page says so."""
     command: str | None = None
     """The command line, which the report names."""
     reached: str | None = None
     """The outcome of a film's target quality, which the report tells. None: it had none."""
-    overwrite: bool = False
-    """Whether an existing report is replaced."""
-    max_pixels: int | None = None
-    """Most pixels of a picture that is read; None: by the memory of the machine."""
-    threads: int | None = None
-    """CPU threads; None: one for each core of this process."""
-    device: str = "auto"
-    """The device or devices, as a ScoreJob has them."""
-    decoder: str = "auto"
-    """"auto", "cpu" or "nvdec"."""
-    profile: bool = False
-    """True: the result has a `profile`, the time of each stage."""
 
     def __post_init__(self) -> None:
         for name in ("reference", "target"):
@@ -94,9 +70,7 @@ class CompareJob(Job):
         if isinstance(self.variants, tuple):
             both = tuple(path(one, "variants") for one in self.variants)
             object.__setattr__(self, "variants", both)
-        object.__setattr__(self, "device", device_list(self.device))
-        object.__setattr__(self, "metrics", chosen(self.metrics, films=True))
-        check_types(self)
+        ScoreOptions.__post_init__(self)
         if not 1 <= len(self.variants) <= MOST_VARIANTS:
             raise InputError(
                 f"got {len(self.variants)} files to compare with {self.reference}; expected 1 to "
@@ -112,7 +86,6 @@ class CompareJob(Job):
                 f"got {self.target} for the report; expected a name that ends in .html",
                 parameter="target",
             )
-        values.whole("every", self.every)
         values.whole("pictures", self.pictures, 1, MOST_PICTURES)
         size = values.number(self.report_size)
         if size is None or not LEAST_SIZE <= size <= MOST_SIZE:
@@ -122,16 +95,12 @@ class CompareJob(Job):
                 parameter="report_size",
             )
         object.__setattr__(self, "report_size", size)
-        check_optional(self.max_pixels, "max_pixels")
-        check_threads(self.threads)
-        check_decoder(self.decoder)
         self.scoring()  # which checks what is left
 
     def scoring(self) -> tuple[ScoreJob, ...]:
         """Return the jobs that score each variant."""
-        names = ("metrics", "mad", "data_range", "align", "every", "clip", "max_pixels",
-                 "threads", "device", "decoder")  # fmt: skip
-        how = {name: getattr(self, name) for name in names}
+        how = {one.name: getattr(self, one.name) for one in fields(ScoreOptions)}
+        how |= {"overwrite": False, "profile": False}
         return tuple(
             ScoreJob(reference=self.reference, distorted=one, resize=True, **how)
             for one in self.variants
@@ -147,6 +116,8 @@ class CompareJob(Job):
         InputError
             As `ScoreJob.check`; or the report must not be written.
         """
+        from snellen.files import atomic
+
         (kind,) = {one.check() for one in self.scoring()}
         read = (self.reference, *self.variants)
         with atomic.protected(one for path in read for one in contents(path)):

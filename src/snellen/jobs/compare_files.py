@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from snellen.jobs.arguments import takes
 from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.events import Events
 from snellen.jobs.execute import raised, run
-from snellen.jobs.options import File, MadSettings, Time, device_list, path, paths, seconds
+from snellen.jobs.options import File, path, paths
 from snellen.jobs.patterns import the_only
-from snellen.metrics.registry import chosen
 from snellen.process import while_running
-from snellen.video.clip import Clip
+from snellen.schema import nested
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from snellen.jobs.keywords import CompareKeywords
 
 
 @while_running
+@takes(CompareJob)
 def compare_files(
     reference: File,
     variants: File | Iterable[File],
     target: File,
     *,
-    metrics: str | Sequence[str] = "mad,psnr",
-    pictures: int = 8,
-    report_size: float = 30.0,
-    variant: str = "2011",
-    hi_scale: float = 200.0,
-    eight_bit_lut: bool = False,
-    data_range: float | None = None,
-    align: bool = False,
-    every: int = 1,
-    frames: int | None = None,
-    start: Time | None = None,
-    duration: Time | None = None,
-    deinterlace: bool | str = False,
-    interlaced: str = "auto",
-    ivtc: bool = False,
-    overwrite: bool = False,
-    max_pixels: int | None = None,
-    threads: int | None = None,
-    device: str | Sequence[str] = "auto",
-    dtype: str | None = None,
-    decoder: str = "auto",
-    profile: bool = False,
     events: Events | None = None,
+    **options: Unpack[CompareKeywords],
 ) -> CompareResult:
     """Compare videos, images or folders of images with a reference, as one HTML file.
 
@@ -59,29 +45,8 @@ def compare_files(
         the suffix.
     target : str or Path
         The report, .html.
-    metrics : str or sequence of str
-        "mad,psnr,ssim", or some of these. Without "mad" there are no heat maps. Beside them, of
-        films, "vmaf": where FFmpeg has the filter libvmaf, as in PyAV 19 (Python 3.12 or later).
-    pictures : int
-        Frames of which the report holds pictures, up to 64: the three worst that lie apart, and
-        others all over the video.
-    report_size : float
-        Most million bytes of the file. Until it fits, the quality of pictures falls, then their
-        size, then their number; the report says so. Crops of the worst places stay without loss.
-    variant, hi_scale, eight_bit_lut, dtype
-        Which MAD: as for `score_files`.
-    data_range : float, optional
-        Sample value of white of float images; None: 1.
-    align : bool
-        Whether the offset of each video is found from what it shows.
-    every, frames, start, duration
-        Which frames are scored: as for `score_files`.
-    deinterlace, interlaced, ivtc
-        What becomes of interlaced video, of all: as for `upscale_file`.
-    overwrite : bool
-        Whether an existing report is replaced.
-    max_pixels, threads, device, decoder, profile
-        As for `score_files`.
+    **options
+        Options of `snellen.jobs.CompareJob`.
     events : Events, optional
         Receives progress, warnings and each score.
 
@@ -99,21 +64,10 @@ def compare_files(
     IncompleteError
         A video was damaged: the report is there, and `error.result` is the CompareResult.
     """
-    clip = Clip(
-        seconds(start, "start"),
-        seconds(duration, "duration"),
-        frames,
-        deinterlace,
-        interlaced,
-        ivtc,
-    )
     job = CompareJob(
         reference=the_only(path(reference, "reference"), "reference"),
         variants=tuple(the_only(one, "variants") for one in paths(variants, "variants")),
-        target=path(target, "target"), metrics=chosen(metrics, films=True), pictures=pictures,
-        report_size=report_size, mad=MadSettings(variant, hi_scale, eight_bit_lut, dtype),
-        data_range=data_range, align=align, every=every, clip=clip, overwrite=overwrite,
-        max_pixels=max_pixels, threads=threads, device=device_list(device), decoder=decoder,
-        profile=profile,
-    )  # fmt: skip
+        target=path(target, "target"),
+        **nested(CompareJob, options),
+    )
     return raised(run(job, events))

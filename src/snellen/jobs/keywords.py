@@ -39,15 +39,15 @@ class FileKeywords(TypedDict, total=False):
     fps: float | str | Fraction | None
     quality: int | None
     strict: bool
-    overwrite: bool
-    threads: int | None
-    max_pixels: int | None
-    profile: bool
     segments: bool
     keep_segments: bool
     discard_segments: bool
     workers: int | None
     cluster: str | None
+    overwrite: bool
+    threads: int | None
+    max_pixels: int | None
+    profile: bool
 
 
 class UpscaleKeywords(FileKeywords, total=False):
@@ -114,3 +114,63 @@ class DeblurSeveral(DeblurKeywords, total=False):
     positions: File | Sequence[tuple[int, int]] | None
     report: File | None
     report_size: float
+
+
+class ScoreKeywords(TypedDict, total=False):
+    """Options of functions that take `**ScoreKeywords`."""
+
+    resize: bool
+    offset: int
+    temporal: bool
+    table: File | None
+    maps: File | None
+    worst: int
+    workers: int | None
+    cluster: str | None
+    metrics: str | Sequence[str]
+    variant: str
+    hi_scale: float
+    eight_bit_lut: bool
+    dtype: str | None
+    data_range: float | None
+    align: bool
+    every: int
+    start: Time | None
+    duration: Time | None
+    frames: int | None
+    deinterlace: bool | str
+    interlaced: str
+    ivtc: bool
+    decoder: str
+    overwrite: bool
+    device: str | Sequence[str]
+    threads: int | None
+    max_pixels: int | None
+    profile: bool
+
+
+class CompareKeywords(TypedDict, total=False):
+    """Options of functions that take `**CompareKeywords`."""
+
+    metrics: str | Sequence[str]
+    pictures: int
+    report_size: float
+    variant: str
+    hi_scale: float
+    eight_bit_lut: bool
+    dtype: str | None
+    data_range: float | None
+    align: bool
+    every: int
+    start: Time | None
+    duration: Time | None
+    frames: int | None
+    deinterlace: bool | str
+    interlaced: str
+    ivtc: bool
+    decoder: str
+    overwrite: bool
+    device: str | Sequence[str]
+    threads: int | None
+    max_pixels: int | None
+    profile: bool

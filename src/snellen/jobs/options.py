@@ -165,21 +165,9 @@ class MiaSettings(Brief):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class FileOptions(Job):
-    """Options of the jobs that make a file of a file."""
+class RunOptions(Job):
+    """Options of all jobs that read and write files."""
 
-    video: VideoOptions = option(VideoOptions, group=VIDEO, media="video")
-    """How a video is read and written."""
-    quality: int | None = option(
-        None, unset="JPEG 95, AVIF 90, WebP without loss, animated 90", least=1, most=100,
-        group=IMAGES, effect="result",
-        help="Of images that are coded with loss, and of animated WebP.",
-    )  # fmt: skip
-    strict: bool = option(
-        False, group=FILES, effect="result",
-        help="An error, before work starts, where something would be lost (streams, tags, a "
-        "colour profile …), or nvenc replaced.",
-    )  # fmt: skip
     overwrite: bool = option(
         False, short="-y", group=FILES, effect="result", single=False,
         help="Replace existing outputs.",
@@ -189,8 +177,8 @@ class FileOptions(Job):
         effect="machine",
         help="auto: the first GPU that works, else the CPU, which also does what the memory of "
         "that GPU does not suffice for, with a warning; cuda:all: every GPU; cuda:0,cuda:1 or "
-        "cuda:0,1: these. Several share the segments of a long film, and several files; all else "
-        "is the first one's.",
+        "cuda:0,1: these. Several share the segments of a long film, several files, and what is "
+        "scored; all else is the first one's.",
     )  # fmt: skip
     threads: int | None = option(
         None, unset="one for each core of this process", least=1, most=1024, group=MACHINE,
@@ -204,6 +192,30 @@ class FileOptions(Job):
     profile: bool = option(
         False, group=REPORT, effect="result",
         help="Time each stage; the result has the table, which the command writes to stderr.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "device", device_list(self.device))
+        check_types(self)
+        check_optional(self.max_pixels, "max_pixels")
+        check_threads(self.threads)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FileOptions(RunOptions):
+    """Options of the jobs that make a file of a file."""
+
+    video: VideoOptions = option(VideoOptions, group=VIDEO, media="video")
+    """How a video is read and written."""
+    quality: int | None = option(
+        None, unset="JPEG 95, AVIF 90, WebP without loss, animated 90", least=1, most=100,
+        group=IMAGES, effect="result",
+        help="Of images that are coded with loss, and of animated WebP.",
+    )  # fmt: skip
+    strict: bool = option(
+        False, group=FILES, effect="result",
+        help="An error, before work starts, where something would be lost (streams, tags, a "
+        "colour profile …), or nvenc replaced.",
     )  # fmt: skip
     segments: bool = option(
         True, group=FILES, effect="result",
@@ -236,11 +248,8 @@ class FileOptions(Job):
     def __post_init__(self) -> None:
         from snellen.jobs.cluster_connection import check_cluster
 
-        object.__setattr__(self, "device", device_list(self.device))
-        check_types(self)
-        check_optional(self.max_pixels, "max_pixels")
+        RunOptions.__post_init__(self)
         check_quality(self.quality)
-        check_threads(self.threads)
         check_workers(self.workers)
         check_cluster(self.cluster, self.workers)
         check_segments(self.segments, self.keep_segments)
@@ -250,14 +259,20 @@ class FileOptions(Job):
 class MadSettings(Brief):
     """Settings of MAD, as `snellen.Scorer` has them."""
 
-    variant: str = "2011"
-    """"2011", as the authors' code of that year, or "paper", as their article."""
-    hi_scale: float = 200.0
-    """Factor of HI, above 0."""
-    eight_bit_lut: bool = False
-    """Whether white is what the authors' table for 8 bits has."""
-    dtype: str | None = None
-    """"float32" or "float64"; None: float64 on the CPU, and on a GPU for small pictures."""
+    variant: str = option(
+        "2011", choices=("2011", "paper"),
+        help="The lightness of the authors' code of 2011, or of their article (paper).",
+    )  # fmt: skip
+    hi_scale: float = option(
+        200.0, metavar="NUMBER",
+        help="Factor of HI, any positive number: 200 as the code of 2011, 10 as ST-MAD, 1 as the "
+        "code of April 2010.",
+    )  # fmt: skip
+    eight_bit_lut: bool = option(False, "White as the authors' table for 8 bits has it.")
+    dtype: str | None = option(
+        None, unset="float64 on the CPU, and on a GPU for small pictures",
+        choices=("float32", "float64"), help="Precision of MAD.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         from snellen.mad.definition import Definition

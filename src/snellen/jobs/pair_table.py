@@ -24,6 +24,7 @@ from snellen.jobs.pair_list import HEAD, LARGEST, Pairs
 from snellen.jobs.score import ScoreJob
 from snellen.jobs.score_table import csv_line, of_mean_error
 from snellen.metrics import registry
+from snellen.schema import with_effect
 
 try:
     import fcntl
@@ -37,8 +38,7 @@ _LARGEST_LINE = 1 << 20
 """The first line of the file in which a table grows has at most so many bytes."""
 _KEPT = 40
 """Characters of a file's name in that of a folder of maps."""
-_FREE = ("reference", "distorted", "device", "threads", "overwrite", "max_pixels", "profile",
-         "decoder", "workers", "cluster")  # fmt: skip
+_FREE = {"reference", "distorted", *with_effect(ScoreJob, "machine", "result")}
 """Fields of a job that do not change a score."""
 
 

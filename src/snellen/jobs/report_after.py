@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import overload
 
@@ -18,7 +18,7 @@ from snellen.jobs.execute import around, run
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import File, path
 from snellen.jobs.reports.source import Shown, moved
-from snellen.jobs.score import ScoreJob, ScoreResult
+from snellen.jobs.score import ScoreJob, ScoreOptions, ScoreResult
 from snellen.jobs.sequence import is_sequence_of
 from snellen.jobs.upscale import UpscaleJob, UpscaleResult
 from snellen.video.clip import Clip
@@ -92,12 +92,10 @@ def about_score(
     job: ScoreJob, target: Path, report_size: float, command: str | None = None
 ) -> CompareJob:
     """Return the job whose report is about what a ScoreJob scores; parameters as `about_result`."""
+    how = {one.name: getattr(job, one.name) for one in fields(ScoreOptions)} | {"profile": False}
     found = CompareJob(
         reference=job.reference, variants=(job.distorted,), target=target,
-        report_size=report_size, command=command, metrics=job.metrics, mad=job.mad,
-        data_range=job.data_range, align=job.align, every=job.every, clip=job.clip,
-        overwrite=job.overwrite, max_pixels=job.max_pixels, threads=job.threads,
-        device=job.device, decoder=job.decoder,
+        report_size=report_size, command=command, **how,
     )  # fmt: skip
     _check(found)
     return found

@@ -2,52 +2,90 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError, SnellenError
-from snellen.files.kinds import are_images, names_unread
-from snellen.files.opening import missing
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.frames.white import stated
-from snellen.jobs import score_outputs
-from snellen.jobs.cluster_connection import check_cluster
-from snellen.jobs.fields import check_types
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import (
+    DECODERS,
     MadSettings,
+    RunOptions,
     check_decoder,
-    check_optional,
     check_positive,
-    check_threads,
     check_workers,
-    device_list,
     optional_path,
     path,
 )
-from snellen.jobs.profile import Profile
-from snellen.jobs.score_table import ScoreTable
-from snellen.jobs.serial import Job
 from snellen.metrics import registry
+from snellen.metrics.registry import MAD
+from snellen.schema import COMPARED, FILES, MACHINE, VIDEO, named, option, parameters
 from snellen.video.clip import Clip
 
 if TYPE_CHECKING:
+    from snellen.jobs.profile import Profile
     from snellen.jobs.score_step import Method
+    from snellen.jobs.score_table import ScoreTable
     from snellen.mad.temporal import TemporalScore
     from snellen.video.compare import Summary
 
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
-FILM_ONLY = ("offset", "align", "start", "duration", "deinterlace", "interlaced", "ivtc", "decoder",
-             "temporal")  # fmt: skip
-MANY_ONLY = ("every", "frames")
+MANY = ("every", "frames")
+"""Parameters for videos and folders."""
 SHORTEST = 34
 """Frames of ST-MAD at least: its slices through time are scored as pictures are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ScoreJob(Job):
+class ScoreOptions(RunOptions):
+    """Options of what is scored, and by which metrics."""
+
+    metrics: tuple[str, ...] = option(
+        (MAD,), accepts="str | Sequence[str]", metavar="LIST",
+        help=f"Some of {','.join(registry.known())}, with commas, all of luma, and of videos "
+        f"{','.join(one.name for one in registry.of_films(registry.METRICS))}, where the FFmpeg in "
+        "PyAV has it (19, for Python 3.12 or later).",
+    )  # fmt: skip
+    mad: MadSettings = option(MadSettings)
+    """The settings of MAD."""
+    data_range: float | None = option(
+        None, unset="1", metavar="NUMBER", group=COMPARED,
+        help="The value of white of float images, and samples far beyond it are refused; that of "
+        "others goes by their bits.",
+    )  # fmt: skip
+    align: bool = option(
+        False, group=COMPARED, media="video",
+        help="Find the offset of each video, up to 300 frames either way, from what both show.",
+    )  # fmt: skip
+    every: int = option(
+        1, least=1, group=COMPARED,
+        help="Score the first frame that has a partner, then every so many; of folders, of the "
+        "images.",
+    )  # fmt: skip
+    clip: Clip = option(Clip, group=VIDEO, media="video", without=("map",))
+    """Part of the reference; `frames`: at most so many pairs, of images too."""
+    decoder: str = option(
+        "auto", choices=DECODERS, group=VIDEO, media="video", effect="machine",
+        help="What decodes video; auto is the CPU, by FFmpeg. nvdec, experimental (never yet run "
+        "on hardware), is NVIDIA's, and falls back to the CPU.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", registry.chosen(self.metrics, films=True))
+        RunOptions.__post_init__(self)
+        check_positive(self.every, "every")
+        check_decoder(self.decoder)
+        if self.data_range is not None:
+            from snellen.frames.white import stated
+
+            object.__setattr__(self, "data_range", stated(self.data_range))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ScoreJob(ScoreOptions):
     """Score how far one video, image or folder of images is from another by MAD.
 
     A value: it can be pickled, or written as JSON, and run in another process.
@@ -63,69 +101,58 @@ class ScoreJob(Job):
     distorted: Path
     """The copy that is scored, of the same kind. Images of two folders meet by name without the
     suffix."""
-    mad: MadSettings = field(default_factory=MadSettings)
-    """The settings of MAD."""
-    metrics: tuple[str, ...] = ("mad",)
-    """Some of "mad", "psnr" and "ssim", and of films "vmaf", where FFmpeg has it."""
-    data_range: float | None = None
-    """Sample value of white of float images; None: 1. That of others goes by their bits."""
-    resize: bool = False
-    """Whether what is scored is scaled to the reference's size (Lanczos); else a difference of
-    size is an error."""
-    offset: int = 0
-    """Frames by which the distorted video lags behind; negative: by which it is ahead."""
-    align: bool = False
-    """True: the offset is found from what both videos show, up to 300 frames either way."""
-    every: int = 1
-    """The first frame that has a partner is scored, then every so many."""
-    clip: Clip = field(default_factory=Clip)
-    """Part of the reference; `frames`: at most so many pairs, of images too."""
-    temporal: bool = False
-    """Whether ST-MAD is computed too: of 34 frames or more, which all are kept in memory."""
-    table: Path | None = None
-    """CSV file with a row for each frame; None: none."""
-    maps: Path | None = None
-    """Folder for heat maps of the worst frames, as PNG; None: none."""
-    worst: int = 1
-    """So many frames of the highest MAD get maps."""
-    overwrite: bool = False
-    """Whether existing outputs are replaced."""
-    max_pixels: int | None = None
-    """Most pixels of a picture that is read; None: by the memory of the machine."""
-    threads: int | None = None
-    """CPU threads; None: one for each core of this process."""
-    device: str = "auto"
-    """"auto", "cpu", "cuda", "cuda:N", or several GPUs, "cuda:0,cuda:1" or "cuda:all". One process
-    has them share the frames of two videos, and of two images the work; of two folders a worker
-    for each shares the pairs."""
-    workers: int | None = None
-    """Processes that share the pairs of two folders, or the frames of two videos; None: one, or of
-    folders one for each of several GPUs. Two images have one."""
-    cluster: str | None = None
-    """The cluster of Ray that scores these instead; None: this machine. All nodes see the files
-    under the same names."""
-    decoder: str = "auto"
-    """"auto", "cpu" or "nvdec"."""
-    profile: bool = False
-    """True: the result has a `profile`, the time of each stage."""
+    resize: bool = option(
+        False, group=COMPARED,
+        help="Scale what is scored to the size of the reference (Lanczos); else a difference of "
+        "size is an error.",
+    )  # fmt: skip
+    offset: int = option(
+        0, group=COMPARED, media="video",
+        help="Frames by which the video that is scored lags behind the reference; negative: by "
+        "which it is ahead.",
+    )  # fmt: skip
+    temporal: bool = option(
+        False, media="video",
+        help="ST-MAD too: of its own scale, for 34 frames or more with motion, all kept in memory.",
+    )  # fmt: skip
+    table: Path | None = option(
+        None, accepts="File | None", flag="--csv", writes=True, group=FILES,
+        help="CSV file with a row for each frame, or each pair.",
+    )  # fmt: skip
+    maps: Path | None = option(
+        None, accepts="File | None", flag="--map-out", writes=True, group=FILES,
+        help="Folder for heat maps of the worst frames, as PNG with an index in JSON; of a list of "
+        "pairs one in it for each pair.",
+    )  # fmt: skip
+    worst: int = option(
+        1, least=1, group=FILES,
+        help="So many frames are named, and drawn as `maps`: of the highest MAD, or without it by "
+        "the first other metric.",
+    )  # fmt: skip
+    workers: int | None = option(
+        None, unset="1; for lists and folders one for each of several GPUs", least=1, most=1024,
+        group=MACHINE, effect="machine",
+        help="Processes that share the pairs of a list or of folders, or the frames of two "
+        "videos, with the same results; not where standard input, ST-MAD, VMAF, `frames` with "
+        "`start` or an unknown number of frames ask for one process.",
+    )  # fmt: skip
+    cluster: str | None = option(
+        None, metavar="ADDRESS", group=MACHINE, effect="machine",
+        help="Work on a cluster of Ray (snellen[cluster]), whose nodes all see the files under the "
+        "same names: auto, HOST:PORT, ray://HOST:PORT; local: one of this machine.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
+        from snellen.jobs.cluster_connection import check_cluster
+
         object.__setattr__(self, "reference", path(self.reference, "reference"))
         object.__setattr__(self, "distorted", path(self.distorted, "distorted"))
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
-        object.__setattr__(self, "device", device_list(self.device))
-        object.__setattr__(self, "metrics", registry.chosen(self.metrics, films=True))
-        check_types(self)
-        check_optional(self.max_pixels, "max_pixels")
-        check_threads(self.threads)
+        ScoreOptions.__post_init__(self)
         check_workers(self.workers)
         check_cluster(self.cluster, self.workers)
-        check_positive(self.every, "every")
         check_positive(self.worst, "worst")
-        check_decoder(self.decoder)
-        if self.data_range is not None:
-            object.__setattr__(self, "data_range", stated(self.data_range))
         values.whole("offset", self.offset, -values.MOST)
         if self.reference == self.distorted == PIPE:
             raise InputError(
@@ -164,6 +191,8 @@ class ScoreJob(Job):
         InputError
             One of them does not exist, or is of another kind than the other.
         """
+        from snellen.files.kinds import are_images, names_unread
+
         both = self.reference, self.distorted
         _check_there(both)
         kinds = [
@@ -193,6 +222,8 @@ class ScoreJob(Job):
             As `kind`; an option for other inputs; an output that must not be written; VMAF of
             images, or where FFmpeg lacks it.
         """
+        from snellen.jobs import score_outputs
+
         kind = self.kind()
         self.check_metrics()
         for metric in registry.of_films(self.metrics) if kind != FILM else ():
@@ -204,12 +235,13 @@ class ScoreJob(Job):
             raise InputError(
                 f"got `data_range` with {kind}; it is for float images", parameter="data_range"
             )
-        for name in {FILM: (), FOLDER: FILM_ONLY, IMAGE: FILM_ONLY + MANY_ONLY}[kind]:
-            if self._is_set(name):
-                also = " and folders" if name in MANY_ONLY else ""
-                raise InputError(
-                    f"got `{name}` with {kind}; it is for videos{also}", parameter=name
-                )
+        known = parameters(ScoreJob)
+        for name in named(self) if kind != FILM else ():
+            many = name in MANY
+            if (kind == FOLDER and many) or not (many or known[name].about.media):
+                continue
+            also = " and folders" if many else ""
+            raise InputError(f"got `{name}` with {kind}; it is for videos{also}", parameter=name)
         try:
             score_outputs.check(
                 (self.reference, self.distorted), self.table, self.maps, self.overwrite
@@ -225,15 +257,6 @@ class ScoreJob(Job):
         for metric in registry.of_films(self.metrics):
             if not metric.module.is_there():
                 raise metric.module.refused()
-
-    def _is_set(self, name: str) -> bool:
-        """Return whether a parameter differs from its default."""
-        if name in ("start", "duration", "frames"):
-            return getattr(self.clip, name) is not None
-        plain = {"offset": 0, "align": False, "every": 1, "decoder": "auto", "temporal": False}
-        if name in plain:
-            return bool(getattr(self, name) != plain[name])
-        return bool(getattr(self.clip, name) != getattr(Clip(), name))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -282,4 +305,6 @@ def _check_there(paths: tuple[Path, ...]) -> None:
         except OSError as error:
             raise InputError(f"{one}: {error.strerror or error}") from error
         if not there:
+            from snellen.files.opening import missing
+
             raise missing(one, "file or folder")
