@@ -48,7 +48,8 @@ def setup(app: Any) -> None:
 
 def _describe(app: Any, what: str, name: str, thing: Any, how: Any, lines: list[str]) -> None:
     if what == "class" and is_dataclass(thing):
-        own = [one for one in schema.parameters(thing).values() if len(one.path) == 1]
+        known = schema.parameters(thing).values()
+        own = [one._replace(name=one.path[0]) for one in known if len(one.path) == 1]
         text = "\n".join(map(described, own))
         if own:
             lines += ["", "Parameters", "----------", *text.splitlines(), ""]

@@ -158,10 +158,10 @@ def test_texts_and_numbers_that_cannot_be_compared():
         (lambda: Region("8", 8), "width='8'; expected a whole number"),
         (lambda: Region(8, 8, positions=3), "positions=3; expected a Path, or"),
         (lambda: Region(8, 8, positions="at.txt"), "positions='at.txt'; expected a Path, or"),
-        (lambda: VideoOptions(Clip("1:30")), "start='1:30'; expected seconds"),
+        (lambda: VideoOptions(Clip("1:3")), "start='1:3'; expected seconds"),
         (lambda: VideoOptions(encoding=Encoding(preset=3)), "preset=3; expected text or None"),
         (lambda: VideoOptions(encoding=Encoding(options={"g": 1})),
-         "a mapping of text to text"),
+         "expected names and values as text"),
         (lambda: TrainJob(images="a", target="m.safetensors", threads=0), "threads=0; expected"),
     ],
 )  # fmt: skip

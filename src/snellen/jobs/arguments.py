@@ -81,7 +81,8 @@ def _documented(text: str, kind: type) -> str:
 
 def described(one: Parameter) -> str:
     """Return what a docstring says of a parameter."""
-    words = fill(one.text, 100, initial_indent="    ", subsequent_indent="    ")
+    text = re.sub(r"`(\w+)`=(\w+)", r"``\1=\2``", one.text)  # as reStructuredText wants it
+    words = fill(text, 100, initial_indent="    ", subsequent_indent="    ")
     return f"{one.name} : {_type_of(one)}\n{words}"
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from snellen.errors import InputError
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.gpu import device as devices
 from snellen.jobs.fields import Psf, check_types
 from snellen.jobs.serial import Job
 from snellen.mia.result import AUTO
@@ -47,7 +46,9 @@ class VideoOptions(Brief):
     """How videos are read and written; images ignore all of it."""
 
     clip: Clip = option(Clip)
+    """Part of the video, and what becomes of interlaced pictures."""
     encoding: Encoding = option(Encoding, group=ENCODING)
+    """Encoder and its options."""
     decoder: str = option(
         "auto", choices=DECODERS,
         help="What decodes video; auto is the CPU, by FFmpeg. nvdec, experimental (never yet run "
@@ -316,6 +317,8 @@ def device_list(device: str | Sequence[str]) -> str:
     DeviceError
         Neither a str nor a sequence of them.
     """
+    from snellen.gpu import device as devices
+
     return ",".join(devices.names(device))
 
 

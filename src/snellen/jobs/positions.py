@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, quoted
-from snellen.files.opening import contents
 from snellen.frames.brief import Brief
 from snellen.frames.values import items
 from snellen.jobs.fields import check_types
-from snellen.video.track import Track
+
+if TYPE_CHECKING:
+    from snellen.video.track import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _MOST_BYTES = 16 << 20
@@ -113,6 +114,8 @@ class Region(Brief):
         InputError
             A file that cannot be read, or without a position.
         """
+        from snellen.video.track import Track
+
         if self.positions is None:
             return Track(self.width, self.height, ((self.x, self.y),))
         if isinstance(self.positions, Path):
@@ -147,6 +150,8 @@ def _read(file: Path) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
 
 def _text(file: Path) -> str:
     try:
+        from snellen.files.opening import contents
+
         return contents(file, _MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
