@@ -87,7 +87,7 @@ source.close()
 print(json.dumps({
     "option": options[0].opts, "help": options[0].help, "named": named(job),
     "parameter": "mirror" in inspect.signature(snellen.upscale_file).parameters,
-    "same": Job.from_json(job.to_json()) == job, "steps": [one.label for one in line.steps],
+    "same": Job.from_json(job.to_json()) == job, "steps": [one.traits.label for one in line.steps],
 }))
 """
 
