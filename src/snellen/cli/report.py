@@ -11,7 +11,6 @@ import threading
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -241,12 +240,7 @@ class Report:
             else:
                 self.logged(f"{where}: {shlex.join(settings)}")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._end()
         self._heard.__exit__(None, None, None)
         if self.log is not None:

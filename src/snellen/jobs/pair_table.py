@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from snellen.errors import InputError, OutputError
@@ -139,12 +138,7 @@ class PairTable:
             new.pop_all()
         self._stream = stream
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         assert self._stream is not None
         with self._stream:  # locked until the table has its name
             if error is None:

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from snellen.errors import IncompleteError, InputError
 from snellen.jobs import score_parts
-from snellen.jobs.events import Collected, Progress
+from snellen.jobs.events import Collected
 from snellen.jobs.pairs import check, partners
 from snellen.jobs.score import FILM, FOLDER, IMAGE, SHORTEST, ScoreJob, ScoreResult
 from snellen.jobs.score_run import ScoreRun, score_frames, score_pictures, score_two
@@ -63,16 +63,10 @@ def films(
 
 def _align(run: ScoreRun) -> None:
     """Find the offset of two films, where the job asks for it."""
-    job, began = run.job, time.monotonic()
+    job = run.job
     if not job.align:
         return
-    name = str(job.distorted)
-
-    def report(done: int, total: int) -> None:
-        rate = done / max(time.monotonic() - began, 1e-9)
-        eta = (total - done) / rate
-        run.events.progress(Progress(name, done, total, rate, eta, stage="align"))
-
+    report = run.stage(str(job.distorted), "align")
     found = align(job.reference, job.distorted, job.clip, job.decoder, report)
     run.offset, run.aligned = found.offset or 0, found.offset is not None
     if not run.aligned:
@@ -90,15 +84,8 @@ def _temporal(run: ScoreRun, frames: int) -> tuple[TemporalScore | None, InputEr
     if frames < SHORTEST:
         message = f"got {frames} frames; `temporal` needs {SHORTEST} or more"
         return None, InputError(message, parameter="temporal")
-    began = time.monotonic()
-    name = f"ST-MAD {run.job.distorted}"
-
-    def report(done: int, total: int) -> None:
-        rate = done / max(time.monotonic() - began, 1e-9)
-        run.events.progress(Progress(name, done, total, rate, (total - done) / rate))
-
     try:
-        return run.step.temporal(report), None
+        return run.step.temporal(run.stage(f"ST-MAD {run.job.distorted}")), None
     except InputError as error:
         return None, error
 

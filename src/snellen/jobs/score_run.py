@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -89,6 +90,17 @@ class ScoreRun:
         """Report how far the run is."""
         name = str(self.job.distorted)
         self.events.progress(Progress(name, p.frames, p.total, p.fps, p.eta))
+
+    def stage(self, name: str, stage: str | None = None) -> Callable[[int, int], None]:
+        """Return what reports how far a stage is that begins now, by what is done and in all."""
+        began = time.monotonic()
+
+        def report(done: int, total: int) -> None:
+            rate = done / max(time.monotonic() - began, 1e-9)
+            eta = (total - done) / rate
+            self.events.progress(Progress(name, done, total, rate, eta, stage=stage))
+
+        return report
 
     def add(self, found: Score, file: str, **facts: Any) -> None:
         """Add a score, and its maps if it has any; files of maps begin with `file`."""

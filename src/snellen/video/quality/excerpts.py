@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +22,11 @@ from snellen.video.progress import Meter
 from snellen.video.sink.encode import Plan
 from snellen.video.source.decode import Source
 from snellen.video.threads import run_dry
+
+_STORE = 8 << 30
+"""Excerpts take at most so many bytes on the disk."""
+_PART = 4
+"""They take one of so many bytes that are free."""
 
 
 class Excerpt:
@@ -84,6 +90,13 @@ class Excerpt:
     def close(self) -> None:
         """Remove the file."""
         self._file.close()
+
+
+def room(folder: Path) -> int:
+    """Return the bytes that excerpts may take in a folder."""
+    with suppress(OSError):
+        return min(_STORE, shutil.disk_usage(folder).free // _PART)
+    return _STORE
 
 
 def bytes_of(plan: Plan) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +19,7 @@ from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.progress import Meter, Progress
 from snellen.video.quality import plan as places
-from snellen.video.quality.excerpts import Excerpt, bytes_of, taken
+from snellen.video.quality.excerpts import Excerpt, bytes_of, room, taken
 from snellen.video.quality.search import Scale, search
 from snellen.video.quality.trial import (
     clock_of,
@@ -30,16 +29,21 @@ from snellen.video.quality.trial import (
     luma_format,
     pairs,
 )
-from snellen.video.quality.values import Aim, Choice, Pair, Probe, Reached, pooled, tolerance
+from snellen.video.quality.values import (
+    Aim,
+    Choice,
+    Pair,
+    Probe,
+    Reached,
+    pooled,
+    tolerance,
+    words_of,
+)
 from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.goals import aimed, qualities, unlimited
 
-_STORE = 8 << 30
-"""Excerpts take at most so many bytes on the disk."""
-_PART = 4
-"""They take one of so many bytes that are free."""
 _FAR = 4
 """A finished film misses the target if it is worse by more than so many tolerances."""
 
@@ -112,8 +116,8 @@ class Hunt:
         self._choice: Choice | None = None
         self.warnings: list[str] = []
         self._kept: dict[Fraction, Excerpt] = {}
-        room = _room(self._folder) // bytes_of(plan)
-        self._length, self._probed, self._others = places.excerpts(info.frames, room)
+        fit = room(self._folder) // bytes_of(plan)
+        self._length, self._probed, self._others = places.excerpts(info.frames, fit)
         self._scale = Scale(*qualities(plan.encoder))
         self._word = plan.encoder.traits.quality
         most = aim.measure.most
@@ -143,7 +147,7 @@ class Hunt:
             raise InputError(f"{self._info.name}: not one excerpt of it could be decoded")
         frames = sum(map(len, excerpts))
         self._aim.say(
-            f"{target.name} {target.value:g} ({_pool(target.pool)}) is searched for by "
+            f"{target.name} {target.value:g} ({words_of(target.pool)}) is searched for by "
             f"{counted(len(excerpts), 'excerpt')} of {counted(frames, 'frame')} in all"
         )
         probes: list[Probe] = []
@@ -205,7 +209,7 @@ class Hunt:
         metric = METRICS[target.metric]
         excess = metric.error(target.value) - metric.error(score)
         line = (
-            f"the finished film: {target.name} {score:.2f} ({_pool(target.pool)} of "
+            f"the finished film: {target.name} {score:.2f} ({words_of(target.pool)} of "
             f"{counted(count, 'frame')}), {abs(excess):.2f} "
             f"{'better' if excess >= 0 else 'worse'} than the target"
         )
@@ -335,19 +339,6 @@ def hunting(
         return nullcontext()
     limit = None if encoding is None else encoding.max_bitrate
     return Hunt(aim, ready.info, ready.step, ready.plan, target, limit, strict, on_progress)
-
-
-def _room(folder: Path) -> int:
-    """Return the bytes that excerpts may take in a folder."""
-    with suppress(OSError):
-        return min(_STORE, shutil.disk_usage(folder).free // _PART)
-    return _STORE
-
-
-def _pool(pool: str) -> str:
-    words = {"rms": "root mean square", "harmonic": "harmonic mean", "p5": "5th percentile",
-             "p95": "95th percentile"}  # fmt: skip
-    return words.get(pool, pool)
 
 
 def _rate(bits: float) -> str:

@@ -118,6 +118,13 @@ def pooled(scores: Sequence[float], pool: str) -> float:
     return float(values.mean())
 
 
+def words_of(pool: str) -> str:
+    """Return what messages call a pool."""
+    words = {"rms": "root mean square", "harmonic": "harmonic mean", "p5": "5th percentile",
+             "p95": "95th percentile"}  # fmt: skip
+    return words.get(pool, pool)
+
+
 def tolerance(target: Target) -> float:
     """Return by how much better than the target a probe may be that ends the search.
 
