@@ -35,11 +35,11 @@ class Option(NamedTuple):
     help: str
     """Sentences about it, with the names of parameters in backticks."""
     unset: str = ""
-    """What the default None means, such as "all", without a full stop."""
+    """The meaning of the default None, such as "all", without a full stop."""
     more: str = ""
     """Sentences about what functions take, and commands do not."""
     no: str = ""
-    """Of one that is True by default: help of the command's option that turns it off."""
+    """Of an option that is True by default: help of the command's option that turns it off."""
     group: str = ""
     """Title in the help of commands; of a dataclass that of the fields in it that have none; "": as
     the field has it that holds the dataclass, else METHOD."""
@@ -54,7 +54,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...] = ()
     """Texts that are taken."""
     advice: str = ""
-    """What to do where another text is given, for the command's refusal."""
+    """Advice where another text is given, for the command's refusal."""
     least: int | None = None
     """Smallest number that is taken."""
     most: int | None = None
@@ -68,7 +68,7 @@ class Option(NamedTuple):
     it names has other contents. "result": only what becomes of them. "machine": only where, and how
     fast, all is computed."""
     without: tuple[str, ...] = ()
-    """Of a dataclass: names of options in it that the job does not have."""
+    """Names of a dataclass's options that the job does not have."""
     single: bool = True
     """Whether it concerns one film: excerpts of the film may vary it."""
     reads: bool = False
@@ -78,7 +78,7 @@ class Option(NamedTuple):
     command: bool = True
     """Whether a command has it."""
     step: Any = None
-    """Of a film's enhancement: what makes the step, see `snellen.jobs.enhance`."""
+    """The maker of a step of a film's enhancement, see `snellen.jobs.enhance`."""
 
 
 def option(default: Any, help: str = "", **about: Any) -> Any:

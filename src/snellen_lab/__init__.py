@@ -1,1 +1,1 @@
-"""What makes Snellen's models, and its larger measurements: a package of its own, on top of it."""
+"""Training of Snellen's models, and its larger measurements: a package of its own, on top of it."""

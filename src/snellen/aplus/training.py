@@ -1,4 +1,4 @@
-"""What a training of an A+ model is given, and what it tells; nothing that learns is imported."""
+"""Settings of a training of an A+ model, and its reports; nothing that learns is imported."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ DIFFERING = 0.01
 WINDOW = 64
 """Side of the windows of the input that are compared with float64."""
 SIDE = 5
-"""Of the linear filter."""
+"""Side of the linear filter."""
 
 
 def cases(device: str, quick: bool) -> list[Case]:

@@ -48,13 +48,13 @@ Float64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Option:
-    """What is asked for beside the default."""
+    """An option beside the default."""
 
     name: str
     definition: Definition = field(default_factory=Definition)
     frames: int = 1
     margin: bool = False
-    """Whether the last rows and columns of the period are not observed."""
+    """True: the last rows and columns of the period are not observed."""
 
 
 PLAIN = Option("Poisson")
@@ -69,10 +69,10 @@ OPTIONS = (
 
 
 class Problem(NamedTuple):
-    """What a backend starts with; float32."""
+    """The start of a backend; float32."""
 
     y: Float32
-    """What was seen (B, M, H, W), negative where nothing was."""
+    """Observed frames (B, M, H, W), negative where nothing was seen."""
     f: Float32
     """The first estimate of the pictures (B, H, W)."""
     h: Float32
@@ -80,7 +80,7 @@ class Problem(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a backend ends with."""
+    """The result of a backend."""
 
     f: npt.NDArray[Any]
     """Estimates of the pictures (B, H, W)."""

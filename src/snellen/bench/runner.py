@@ -25,7 +25,7 @@ from snellen.jobs.machine import facts
 METHODS = ("aplus", "cnn", "mad", "mia", "fft")
 """Modules of this package that have cases; each is the name of a command."""
 FORMAT = 2
-"""Of the JSON report. Format 1, without this number, had other keys for each method."""
+"""Format of the JSON report. Format 1, without this number, had other keys for each method."""
 PER_REPEAT = 4
 """Timed rounds on a GPU for each of the CPU's."""
 LONG = 2 * clock.BUSY
@@ -50,7 +50,7 @@ class Kernel:
     count: float = 1.0
     """How many of the case's computations one run does: its time is divided by it."""
     facts: Figures = field(default_factory=dict)
-    """What else is to be known, as registers and shared memory."""
+    """Further facts, as registers and shared memory."""
 
 
 class Case(ABC):

@@ -1,4 +1,4 @@
-"""What nobody expected: exceptions that are not ours, warnings of libraries; one line for each."""
+"""Faults that nobody expected: exceptions that are not ours, warnings of libraries; a line each."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _KINDS = {
     "integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER",
     "path": "PATH",
 }  # fmt: skip
-"""What help calls a value, by click's name of its type."""
+"""The name of a value in help, by click's name of its type."""
 
 _HYPHEN = "\x01"
 """Stands for a hyphen while lines are filled: else they would end within names of options."""
@@ -38,7 +38,7 @@ _HYPHEN = "\x01"
 _titles: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
 
 Examples = Sequence[tuple[str, str]]
-"""What each does, and the command line."""
+"""The effect of each, and the command line."""
 Decorator = Callable[[Any], Any]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PREVIEW = "Preview of a video"
 GIVEN = "as given"
-"""What the report calls what the command's own options make, beside others."""
+"""The report's name of what the command's own options make, beside others."""
 _OWN = ("preview", "preview_at", "preview_with", "preview_seconds")
 
 preview_options = group(
@@ -65,7 +65,7 @@ preview_options = group(
 
 
 class Preview(NamedTuple):
-    """What is asked for."""
+    """A request for a preview."""
 
     number: int
     at: tuple[str, ...]

@@ -24,7 +24,7 @@ _FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 _ORIGINS = "snellen.cli.recipes"
 """Key of `Context.meta`: parameter → what set it."""
 _FILE = re.compile(r"[/\\]|\.[A-Za-z]\w*$")
-"""What the name of a file has, but that of a shipped model or a number has not."""
+"""A mark of the names of files, which shipped models and numbers have not."""
 _NUMBERS: dict[str, Any] = {
     "integer": int,
     "integer range": int,

@@ -19,12 +19,12 @@ _INVISIBLE = frozenset(
 )  # fmt: skip
 """Characters that Unicode calls printable although nothing is seen of them."""
 _SIMPLER = {"→": "->", "×": "x", "…": "...", "−": "-", "–": "-", "·": ".", "σ": "sigma", "’": "'"}
-"""What stands for characters of ours where an encoding lacks them."""
+"""Stand-ins for characters of ours where an encoding lacks them."""
 _SIMPLY = "snellen.simply"
 _hidden: dict[str, str] = {}
 """Addresses in the command line that have secrets, and what stands for each."""
 _GONE = (errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET)
-"""What a system says where the reader of a pipe or socket has gone away."""
+"""A system's errors where the reader of a pipe or socket has gone away."""
 
 
 class Lost(BaseException):

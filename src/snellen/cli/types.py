@@ -87,7 +87,7 @@ class Whole(click.IntRange):
 
 
 class Output(NamedTuple):
-    """What -o names."""
+    """The output that -o names."""
 
     path: Path
     is_folder: bool

@@ -1,4 +1,4 @@
-"""What a training of one network is given and what it tells; without PyTorch."""
+"""Settings of a training of one network, and its reports; without PyTorch."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """What a suffix of a film's name means."""
+    """The container that a suffix of a film's name means."""
 
     muxer: str | None = None
     """FFmpeg's name of what writes it; None: it is read only."""

@@ -20,7 +20,7 @@ from snellen.files.signatures import JPEG, PNG, RAW, TIFF, UNKNOWN, Kind, Sort
 from snellen.files.still_formats import SUFFIXES, UNREAD
 
 ANY = "a video or an image"
-"""What messages expect."""
+"""Files that messages expect."""
 _SOUNDS = (".m4a", ".m4b", ".mka", ".weba", ".mks", ".oga")
 """Names of sound and captions in containers that begin as films do."""
 _ANIMATED_PNG = Kind(Sort.MOVING, "an animated PNG image")

@@ -12,7 +12,7 @@ from snellen.frames.frame import Format, Frame
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What callers need to know of a step; all but `slots` and `label` hold before `prepare`."""
+    """Facts of a step for its callers; all but `slots` and `label` hold before `prepare`."""
 
     slots: int = 1
     """How many frames the step works on at once; known after `prepare`."""
@@ -36,11 +36,11 @@ class Traits:
     """Into how many ticks the times of results divide a tick of the given frames' times: 2 for a
     step that puts a frame between each two."""
     steady: bool = True
-    """Whether the times of results follow from the rate."""
+    """True: the times of results follow from the rate."""
     counts: bool = False
-    """Whether the step counts pixels that it has to clip: see `Step.take_tally`."""
+    """True: the step counts pixels that it has to clip: see `Step.take_tally`."""
     label: str = ""
-    """What a printed chain calls the step; "": as its class."""
+    """The step's name in a printed chain; "": as its class."""
 
 
 class Step:

@@ -20,7 +20,7 @@ _WORDS = {
     "Any": "object", "File": "str | Path", "Psf": "str | Path | array", "Method": "str",
     "SourceKind": "str", "Time": "float | str | Fraction",
 }  # fmt: skip
-"""What docstrings call types."""
+"""Words of docstrings for types."""
 
 
 def takes(what: type | Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -46,7 +46,7 @@ class _Work:
     began: float = inf
     """When there was room for it."""
     is_doubled: bool = False
-    """Whether it was submitted once more, or must not be."""
+    """True: it was submitted once more, or must not be."""
 
 
 class Cluster:

@@ -97,7 +97,7 @@ class DeblurJob(FileOptions):
 
     @property
     def is_burst(self) -> bool:
-        """Whether several images show one object."""
+        """Return whether several images show one object."""
         return isinstance(self.source, tuple)
 
     @property
@@ -169,7 +169,7 @@ class DeblurJob(FileOptions):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DeblurResult(Brief):
-    """What a DeblurJob made."""
+    """The result of a DeblurJob."""
 
     source: Path | tuple[Path, ...]
     """The job's input."""
@@ -180,7 +180,7 @@ class DeblurResult(Brief):
     height: int
     """Pixels of the result, down."""
     device: str
-    """What did the work: "cpu", or the GPU's own name."""
+    """The device that did the work: "cpu", or the GPU's own name."""
     fit: float
     """Mismatch between the model and the input (see `snellen.Restored`); of a video the mean."""
     iterations: float
@@ -195,14 +195,14 @@ class DeblurResult(Brief):
     """With ``prior="auto"``: "restored", "no blur" (found) or "implausible" (the one that was
     found): it is then as it was. Of tiles and frames "restored" if one is. None: not asked."""
     warnings: tuple[str, ...] = ()
-    """What could not be carried over, or was changed. Names of parameters stand in backticks, which
+    """Losses and changes. Names of parameters stand in backticks, which
     `snellen.errors.plain` takes away."""
     summary: Summary | None = None
-    """Of a video: frames, seconds, encoder, losses …; None: an image."""
+    """The summary of a video: frames, seconds, encoder, losses …; None: an image."""
     statistics: FitStatistics | None = None
-    """Of a video: means and percentiles over its frames."""
+    """Means and percentiles over the frames of a video."""
     frames: tuple[FrameFit, ...] = ()
-    """Of a video: each frame."""
+    """Each frame of a video."""
     error: SnellenError | None = None
     """IncompleteError where the input was damaged; the result then holds what could be decoded."""
     profile: Profile | None = None

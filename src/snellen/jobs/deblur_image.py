@@ -32,7 +32,7 @@ from snellen.video.track import Track
 Array = npt.NDArray[Any]
 
 BRIGHT = 2.0
-"""Of white: float samples above are highlights, or white is another value."""
+"""A multiple of white: float samples above are highlights, or white is another value."""
 
 
 def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:

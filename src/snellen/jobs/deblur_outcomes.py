@@ -1,4 +1,4 @@
-"""What prior="auto" made of pictures, tiles and frames, in a word and as notices and warnings."""
+"""Outcomes of prior="auto" for pictures, tiles and frames, in a word and as messages."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class FrameFits:
 
 
 class DeblurStep(LumaOperation):
-    """What `snellen.video.region.RegionStep` calls for the luma of each frame.
+    """The operation that a RegionStep calls for the luma of each frame.
 
     On a GPU it takes CuPy planes there as well, unless there are tiles, a window or a prior.
 

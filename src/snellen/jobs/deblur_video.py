@@ -132,7 +132,7 @@ class _Look:
 
 
 def _is_default(job: DeblurJob) -> bool:
-    """Whether nothing is chosen that says that the film is blurred, and how."""
+    """Return whether nothing is chosen that says that the film is blurred, and how."""
     mia = job.mia
     chosen = (mia.psf, mia.psf_start, mia.iterations, mia.tile)
     return mia.prior == AUTO and job.window == 1 and not job.warm and chosen.count(None) == 4

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DryRun(Brief):
-    """What a job would do."""
+    """A description of what a job would do."""
 
     source: Path | tuple[Path, ...]
     """The job's input."""
@@ -49,21 +49,21 @@ class DryRun(Brief):
     height: int
     """Size of the result."""
     device: str
-    """What would do the work: "cpu", or the GPU's own name."""
+    """The device that would do the work: "cpu", or the GPU's own name."""
     model: str = ""
-    """Of upscaling: name of the model, or its file."""
+    """Name of the model of upscaling, or its file."""
     method: str = ""
-    """Of the model: "aplus" or "cnn"."""
+    """The model's method: "aplus" or "cnn"."""
     source_kind: str | None = None
     """The kind of pictures that it is chosen for, and why; None: it is not chosen."""
     pages: int = 1
-    """Of a TIFF file; sizes are those of the first page."""
+    """Pages of a TIFF file; sizes are those of the first page."""
     film: FilmPlan | None = None
-    """Of a video: streams, chain, encoder, segments, estimate …; None: an image."""
+    """The plan of a video: streams, chain, encoder, segments, estimate …; None: an image."""
     workers: tuple[str, ...] = ()
     """Device of each process that makes segments of a film; (): there is none but this one."""
     cores: int | None = None
-    """Of the CPU, or of `threads`, for each of these; None: there are none."""
+    """Cores of the CPU, or of `threads`, for each of these; None: there are none."""
     cluster: str | None = None
     """Address of what makes the segments of a film, which is not asked; None: this machine does."""
     warnings: tuple[str, ...] = ()
@@ -102,11 +102,11 @@ class Together:
     workers: tuple[str, ...]
     """Device of each; (): a cluster makes them."""
     cores: int
-    """Of the CPU, for each of these."""
+    """Cores of the CPU for each of these."""
     cluster: str | None
     """Its address; it is not asked."""
     seconds: float | None
-    """Of the films among these files, by all workers, about; None: not known, or there are none.
+    """Time for the films among these files, by all workers; None: not known, or there are none.
     Images are not timed beforehand."""
 
 

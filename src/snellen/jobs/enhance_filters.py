@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Stage(NamedTuple):
-    """What makes the steps of an option of enhancement, which stand in the order of its fields."""
+    """A stage makes the steps of an option of enhancement, in the order of its fields."""
 
     add: Callable[[Line, Any, str], None]
     """Called with the line, the enhancement and the option's name, if that has a value."""
     after: bool = False
-    """Whether the frames are enlarged before."""
+    """True: the frames are enlarged before."""
 
 
 def named(chain: str | Callable[[Any], str], *, after: bool = False, least_bits: int = 0) -> Stage:

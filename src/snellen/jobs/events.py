@@ -17,7 +17,7 @@ class Progress:
     """How far a run is."""
 
     subject: str
-    """What is worked on: the input's name."""
+    """The input's name."""
     done: int
     """Units that are done, in this stage."""
     total: int | None
@@ -27,14 +27,14 @@ class Progress:
     eta: float | None
     """Seconds until this stage ends; None: unknown."""
     unit: str = "frame"
-    """What is counted: "frame", "file", "pair" (of files), "row" (of a picture), "iteration",
-    "step" (of training), or "turn" (of the search for a blur)."""
+    """Things that are counted: "frame", "file", "pair" (of files), "row" (of a picture),
+    "iteration", "step" (of training), or "turn" (of the search for a blur)."""
     stage: str | None = None
     """Name of the stage, where work is done in several; each counts by itself."""
 
 
 class Events(Protocol):
-    """What a run calls, always in the thread that called the run, but for `notice`.
+    """A run calls this, always in the thread that called the run, but for `notice`.
 
     An exception in one of these ends the run like Ctrl-C does: nothing is left under the output's
     name.

@@ -22,7 +22,7 @@ Psf = Path | Rows
 MOST = 2**63 - 1
 """Greatest whole number of a field; most fields have a range of their own."""
 _OTHER: Any = object()
-"""What stands for a value that a field cannot hold."""
+"""A stand-in for a value that a field cannot hold."""
 _WORDS = {
     bool: "True or False", int: "a whole number", float: "a finite number", str: "text",
     NoneType: "None", Fraction: "a fraction",

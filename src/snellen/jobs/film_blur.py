@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snellen.video.filtering.crop import Area
 
 ITERATIONS, TV = 20, 0.001
-"""Of MIA for each frame, and its weight of total variation (lab/lut-grain-deblur.md)."""
+"""Iterations of MIA for each frame, and its weight of total variation (lab/lut-grain-deblur.md)."""
 SIDE = 15
 """Samples of the PSF that is looked for, each way."""
 FRAMES, FEWEST = 3, 2

@@ -1,4 +1,4 @@
-"""What names of inputs and outputs mean: standard streams; names of images; outputs of one name."""
+"""Names of inputs and outputs are read: standard streams; images; outputs of one name."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class FileTicket(Ticket):
 
     @property
     def once(self) -> bool:
-        """Whether a second worker would find the output of the first one there."""
+        """Return whether a second worker would find the output of the first one there."""
         return not self.is_shipped
 
     def run(self, worker: Worker) -> Done:

@@ -18,7 +18,7 @@ Word = Callable[[Path], str]
 """Returns what a name says of the result of a file, or of a folder of files."""
 
 SHARP = "sharp"
-"""Of deblurring."""
+"""The suffix of results of deblurring."""
 _SIZES = ((7680, 4320, "8k"), (3840, 2160, "4k"), (2560, 1440, "1440p"), (1920, 1080, "1080p"),
           (1280, 720, "720p"))  # fmt: skip
 """Longer and shorter side in pixels, and what such films are called."""

@@ -98,7 +98,7 @@ class PairTable:
 
     @property
     def is_begun(self) -> bool:
-        """Whether a run with the same pairs and settings has begun the table."""
+        """Return whether a run with the same pairs and settings has begun the table."""
         return self._found() == self._made_by
 
     def __enter__(self) -> PairTable:

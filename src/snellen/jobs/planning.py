@@ -29,14 +29,14 @@ class Skipped:
     source: Path
     """The input."""
     target: Path
-    """What it would become."""
+    """The output that it would become."""
     why: str
     """A sentence's end: "skipped, photo-x2.png is there"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run over several files does."""
+    """The work of a run over several files."""
 
     pairs: tuple[tuple[Path, Path], ...]
     """Each input with its output, in the order of the work."""
@@ -45,9 +45,9 @@ class Plan:
     failed: tuple[tuple[Path, InputError], ...] = ()
     """Folders that cannot be read, and inputs that would become one file."""
     several: bool = False
-    """Whether more than one file was asked for, or a folder."""
+    """True: more than one file was asked for, or a folder."""
     skip_existing: bool = False
-    """Whether inputs are left out whose outputs are there, or that another run makes meanwhile."""
+    """True: inputs are left out whose outputs are there, or that another run makes meanwhile."""
     existing: tuple[tuple[Path, Path], ...] = ()
     """Inputs that fail as their outputs are there, and these; see `without_existing`."""
 

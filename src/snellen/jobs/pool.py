@@ -47,7 +47,7 @@ class _Work:
     counted: int = 0
     """Units that the meter has of it."""
     is_doubled: bool = False
-    """Whether it was begun once more, as it takes long, or must not be."""
+    """True: it was begun once more, as it takes long, or must not be."""
 
     @property
     def began(self) -> float:

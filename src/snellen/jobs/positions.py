@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _MOST_BYTES = 16 << 20
-"""Of a file of positions: enough for ten million frames."""
+"""The limit of a file of positions: enough for ten million frames."""
 FARTHEST = 10**9
 """Greatest number of a region or a position, pixels."""
 MANY = 10**7

@@ -33,7 +33,7 @@ from snellen.video.sink.repetitions import UNREPEATED
 from snellen.video.source.decode import Source
 
 SECONDS = 2.0
-"""Of an excerpt."""
+"""Seconds of an excerpt."""
 MOST = 32
 """Excerpts that are spread over a film, and as many that are named."""
 _SCORED = 32
@@ -42,25 +42,25 @@ _SCORED = 32
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreviewVariant(Brief):
-    """What one job made of the excerpts."""
+    """One job's results of the excerpts."""
 
     label: str
-    """What the report calls it."""
+    """Its name in the report."""
     frames: int
-    """Of all excerpts."""
+    """Frames of all excerpts."""
     seconds: float
-    """Of the work on them."""
+    """Seconds of the work on them."""
     size: int
     """Bytes of their video."""
     mean: float
     """Mean of the first metric over the frames that were scored, against the source."""
     model: str = ""
-    """Of upscaling."""
+    """The model of upscaling."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreviewResult(Brief):
-    """What `preview` wrote."""
+    """The result of `preview`."""
 
     target: Path
     """The report."""
@@ -74,7 +74,7 @@ class PreviewResult(Brief):
     size: int
     """Bytes of the report."""
     warnings: tuple[str, ...] = ()
-    """What was said of all jobs, without backticks."""
+    """Warnings of all jobs, without backticks."""
 
 
 def preview(
@@ -324,7 +324,7 @@ def _made(
 
 
 class _Made:
-    """What one job made of the excerpts, whose files are there."""
+    """One job's results of the excerpts, whose files are there."""
 
     def __init__(
         self, label: str, results: Sequence[Any], seconds: float, files: Sequence[Path]

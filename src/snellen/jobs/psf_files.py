@@ -28,10 +28,10 @@ from snellen.mia.psf import given
 Array = npt.NDArray[Any]
 
 _MOST_BYTES = 1 << 28
-"""Of a file with an array: enough for 700 PSFs of 299 × 299 pixels in float32."""
+"""The limit of a file with an array: enough for 700 PSFs of 299 × 299 pixels in float32."""
 
 SUFFIXES = (".npy", ".png")
-"""Of files that PSFs are written to."""
+"""Suffixes of files that PSFs are written to."""
 WHITE = 0xFFFF
 MANY = 2**22
 """Numbers of a PSF that a job holds as such."""

@@ -61,7 +61,7 @@ class Done:
     outputs: tuple[bytes | None, ...] = ()
     """A ticket that is shipped has its files here; None: one that was not written."""
     is_deferred: bool = False
-    """Whether it is a long film, whose segments are tickets of their own."""
+    """True: it is a long film, whose segments are tickets of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ class Ticket:
     part: Any = None
     """None stands for all of the job."""
     is_shipped: bool = False
-    """Whether outputs come back as bytes: their folder need not be seen by the nodes. Otherwise
+    """True: outputs come back as bytes: their folder need not be seen by the nodes. Otherwise
     they go to their paths."""
 
     is_needed: ClassVar[bool] = False
-    """Whether all work ends where the ticket fails for good."""
+    """True: all work ends where the ticket fails for good."""
 
     @property
     def subject(self) -> str:
@@ -97,7 +97,7 @@ class Ticket:
 
     @property
     def once(self) -> bool:
-        """Whether two workers must not run it at the same time."""
+        """Return whether two workers must not run it at the same time."""
         return False
 
     def run(self, worker: Worker) -> Done:

@@ -52,7 +52,7 @@ class TrainJob(Job):
     """Where a network is trained: "cpu", "cuda", "cuda:N", or "auto": a GPU if PyTorch finds one.
     A+ is learnt on the CPU."""
     overwrite: bool = False
-    """Whether a file called `target` is replaced."""
+    """True: a file called `target` is replaced."""
     max_pixels: int | None = None
     """Most pixels of a picture that is read; None: by the memory of the machine."""
 
@@ -75,7 +75,7 @@ class TrainJob(Job):
 
     @property
     def is_network(self) -> bool:
-        """Whether a compact network is trained."""
+        """Return whether a compact network is trained."""
         return isinstance(self.settings, NetworkSettings)
 
     @property
@@ -86,16 +86,16 @@ class TrainJob(Job):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrainResult(Brief):
-    """What a TrainJob made."""
+    """The result of a TrainJob."""
 
     images: Path
     """The job's folder."""
     target: Path
     """The file that was written."""
     model: Model | Network = field(repr=False, compare=False)
-    """What it holds."""
+    """The model that it holds."""
     report: Report | NetworkReport
-    """What training met on its way: a NetworkReport for a network."""
+    """Training's report on its way: a NetworkReport for a network."""
     validation: Mapping[str, Mapping[str, float]]
     """PSNR in dB of each image of each folder of `validate`, by names."""
     error: SnellenError | None = None

@@ -80,7 +80,7 @@ class UpscaleJob(FileOptions):
         help="Where a video's chroma is enlarged if a GPU enlarges luma.",
     )  # fmt: skip
     enhancement: Enhancement = option(Enhancement, group=ENHANCEMENT, media="video")
-    """What else is done to a video's frames."""
+    """Further steps for a video's frames."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", path(self.source, "source"))
@@ -102,7 +102,7 @@ class UpscaleJob(FileOptions):
 
     @property
     def goal(self) -> Target:
-        """What `scale`, `size`, `height` and `fit` ask for together."""
+        """Return what `scale`, `size`, `height` and `fit` ask for together."""
         return target(self.scale, self.size, self.height, self.fit)
 
     @property
@@ -114,7 +114,7 @@ class UpscaleJob(FileOptions):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UpscaleResult(Brief):
-    """What an UpscaleJob made."""
+    """The result of an UpscaleJob."""
 
     source: Path
     """The job's input."""
@@ -125,12 +125,12 @@ class UpscaleResult(Brief):
     height: int
     """Pixels of the result, down."""
     device: str
-    """What did the work: "cpu", or the GPU's own name."""
+    """The device that did the work: "cpu", or the GPU's own name."""
     warnings: tuple[str, ...] = ()
-    """What could not be carried over, or was changed. Names of parameters stand in backticks, which
+    """Losses and changes. Names of parameters stand in backticks, which
     `snellen.errors.plain` takes away."""
     summary: Summary | None = None
-    """Of a video: frames, seconds, encoder, losses …; None: an image."""
+    """The summary of a video: frames, seconds, encoder, losses …; None: an image."""
     error: SnellenError | None = None
     """IncompleteError where the input was damaged; the result then holds what could be decoded."""
     profile: Profile | None = None
@@ -138,8 +138,8 @@ class UpscaleResult(Brief):
     model: str = ""
     """Name of the model, or its file."""
     method: str = ""
-    """Of the model: "aplus" or "cnn"."""
+    """The model's method: "aplus" or "cnn"."""
     source_kind: str | None = None
     """The kind of pictures that it was chosen for, and why; None: it was not chosen."""
     pages: int = 1
-    """Of a TIFF file; sizes are those of the first page."""
+    """Pages of a TIFF file; sizes are those of the first page."""

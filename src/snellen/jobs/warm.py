@@ -17,11 +17,11 @@ from snellen.gpu import device as devices
 from snellen.jobs.first_use import complaint
 
 SIDE = 48
-"""Of the pictures; MAD takes 34 or more."""
+"""Side of the pictures; MAD takes 34 or more."""
 FRAMES = 34
-"""Of a clip: ST-MAD takes no fewer."""
+"""Frames of a clip: ST-MAD takes no fewer."""
 ITERATIONS = 11
-"""Of MIA: it looks at the change every ten."""
+"""Iterations of MIA: it looks at the change every ten."""
 
 
 def warm(say: Callable[[str], object], device: str = "auto") -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Method:
     model: type[Any]
     """The class of its models."""
     formats: Mapping[str, Callable[[Path, Mapping[str, str], Mapping[str, Any]], Any]]
-    """What a file's header has as `format` → what makes the model."""
+    """`format` in a file's header → the function that makes the model."""
     reach: Callable[[Any], int]
     """Rows above and below that a result of a model depends on at most; chroma's are fewer."""
     on_cpu: Callable[[Any, Format, Format], LumaOnCpu]

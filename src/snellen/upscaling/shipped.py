@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from snellen.errors import InputError, ModelError, quoted
 
 TITLES = {"aplus": "A+", "cnn": "compact network"}
-"""Of each package of a method, its name → what messages call it; methods.py: what it computes."""
+"""The name of each method's package → its name in messages; methods.py has what it computes."""
 
 Method = Literal["auto", "aplus", "cnn-fast", "cnn-fine"]
 """The values of `method`, for type checkers: of a package, one or several kinds of models."""

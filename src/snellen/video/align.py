@@ -33,7 +33,7 @@ Float32 = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What was found."""
+    """The result of an alignment."""
 
     offset: int | None
     """Frames by which the distorted film lags behind; negative: is ahead; None: it cannot be told.

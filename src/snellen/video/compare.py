@@ -56,7 +56,7 @@ class Compared(Generic[T]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Summary(Brief):
-    """What was compared."""
+    """The summary of a comparison."""
 
     frames: int
     """Pairs of frames."""
@@ -77,7 +77,7 @@ class Summary(Brief):
     warnings: tuple[str, ...]
     """Differences between the videos, and properties that are ignored."""
     lost: tuple[str, ...]
-    """What was damaged or missing in either; empty: both were whole."""
+    """Damage and gaps in either; empty: both were whole."""
     drift: Drift | None = None
     """Pairs whose times disagree, of which a warning tells; None: there are none."""
 

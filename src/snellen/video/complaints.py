@@ -19,7 +19,7 @@ _HARMLESS = re.compile(
 )
 """Errors that sound files give as well."""
 _PACKET = re.compile(r"Packet corrupt \(stream = (\d+), dts = (-?\d+)\)")
-"""What is said of a packet that is marked as damaged."""
+"""The message about a packet that is marked as damaged."""
 _VISIBLE = re.compile(
     r"concealing|corrupt|damaged|error while decoding|error at MB|CRC|[Cc]hecksum|missing reference"
     r"|overread|EOI missing|[Ii]nvalid (?:data|marker|slice|frame|code)|truncat(?!ed DV)"
@@ -35,7 +35,7 @@ _BESIDE = re.compile(
     r"|DOVI|Dolby|\bICC\b|ID3|APE [Tt]ag|XMP|creation.time|[Cc]over|attachment|attached picture"
     r"|binary tag|in tag|tag version|[Ll]anguage",
 )
-"""What demuxers say of tags and of what describes the pictures, which are whole."""
+"""Messages of demuxers about tags and descriptions of the pictures, which are whole."""
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+")
 
 _KINDS = 3

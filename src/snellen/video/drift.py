@@ -14,7 +14,7 @@ from snellen.video.source.pictures import FORMAT
 _TIMELESS = frozenset((FORMAT, Y4M, *UNTIMED, "mpegvideo", "m4v"))
 """Containers whose frames have no times of their own."""
 _NEAR = Fraction(1, 2)
-"""Of a frame: times that differ by less belong to the same one."""
+"""A share of a frame: times that differ by less belong to the same one."""
 
 
 @dataclass(frozen=True, slots=True)

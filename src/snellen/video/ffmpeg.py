@@ -1,4 +1,4 @@
-"""What source/, passthrough/ and sink/ share of FFmpeg: opening inputs, names, colour numbers."""
+"""Source, passthrough and sink share this of FFmpeg: opening inputs, names, colour numbers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from snellen.video import log_slots
 from snellen.video.libavutil import libavutil
 
 _CONTEXT = re.compile(r"\[([^\[\]]*) @ (?:0x)?[0-9a-fA-F]+\] ?")
-"""What FFmpeg writes before a message: the name of a codec or container, and an address."""
+"""FFmpeg writes this before a message: the name of a codec or container, and an address."""
 _GENERATIONS = 120
 """Different tags of a slot, so that late messages of its last owner go nowhere."""
 

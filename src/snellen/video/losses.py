@@ -1,4 +1,4 @@
-"""What an output does not hold of its input, and what else is said of a conversion."""
+"""Losses of an output, and what else is said of a conversion."""
 
 from __future__ import annotations
 

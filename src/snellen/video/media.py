@@ -41,7 +41,7 @@ class PictureInfo:
     light: Light
     """Mastering display and content light level, where the stream has them."""
     losses: tuple[str, ...]
-    """What the pictures carry and the output's will not: one phrase each."""
+    """Properties of the pictures that the output's will not have: one phrase each."""
     pixel_format: str
     """FFmpeg's name of the decoder's pixel format."""
     coded_aspect_ratio: Fraction | None
@@ -62,7 +62,7 @@ class StreamInfo:
     codec: str
     """FFmpeg's canonical name of the codec; "": it has no decoder here."""
     name: str | None
-    """What PyAV calls the stream; None: it has no name for it."""
+    """PyAV's name of the stream; None: it has none."""
     time_base: Fraction | None
     tags: Mapping[str, str]
     disposition: Disposition
@@ -95,7 +95,7 @@ class ChapterInfo:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the frames that were looked at are."""
+    """The content of the frames that were looked at."""
 
     kind: str
     """"interlaced", "telecined", "progressive" or "uncertain"."""
@@ -125,7 +125,7 @@ class MediaInfo:
     """An input whose first frame has been decoded."""
 
     name: str
-    """What messages call the input."""
+    """The input's name in messages."""
     path: Path | None
     """The file, if it can be opened once more; None: a stream or pipe."""
     container: str
@@ -161,15 +161,15 @@ class MediaInfo:
     decoded: PictureInfo
     """`picture` as it was decoded, whatever a step or a user makes of it."""
     notices: tuple[str, ...] = ()
-    """What else is done to the input that its user may not expect: sentences."""
+    """Further changes of the input that its user may not expect: sentences."""
     fields_notice: str | None = None
-    """What was decided about interlaced pictures against their marks; None: nothing so far."""
+    """The decision about interlaced pictures against their marks; None: none so far."""
     content: Content | None = None
-    """What a close look has found them to be; None: there was none so far."""
+    """The result of a close look at them; None: there was none so far."""
     stretch: Fraction = Fraction(1)
     """Seconds of the film for each one of the container's clock, where that states no rate."""
     made_progressive: str | None = None
-    """What makes its frames progressive: "deinterlace", "deinterlace field" or "ivtc"; None: they
+    """This makes its frames progressive: "deinterlace", "deinterlace field" or "ivtc"; None: they
     are as they were decoded."""
     plays: int | None = None
     """How often an animation is played in all; 0: for ever; None: it is no animation."""
@@ -182,7 +182,7 @@ class MediaInfo:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a later frame of a film has and the first one has not."""
+    """A property that a later frame of a film has and the first one has not."""
 
     text: str
     """A sentence without a beginning: what is so from then on."""
@@ -199,10 +199,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What is known of an input only after it has been read."""
+    """Facts of an input that are known only after it has been read."""
 
     damage: tuple[str, ...]
-    """What was damaged or missing: a sentence for each kind; empty: the input was whole."""
+    """Damage and gaps: a sentence for each kind; empty: the input was whole."""
     moved: int
     """How many frame times did not rise and were moved."""
     variable_rate: bool
@@ -210,16 +210,16 @@ class SourceReport:
     fields_notice: str | None = None
     """As `MediaInfo.fields_notice`, decided at the first frame that is marked."""
     losses: tuple[str, ...] = ()
-    """What of later pictures was lost because the first one is otherwise: a sentence each."""
+    """Losses of later pictures because the first one is otherwise: a sentence each."""
     transparent: int = 0
     """Pictures that are not opaque, where the first one is and the alpha channel is not read."""
     changes: tuple[Change, ...] = ()
-    """What began after the first frame."""
+    """Changes that began after the first frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What flows through the pipeline: a frame, and packets that were read before it."""
+    """An item of the pipeline: a frame, and packets that were read before it."""
 
     frame: Frame | None
     """None: packets only."""

@@ -25,7 +25,7 @@ Pair = tuple[Luma, Luma]
 Sides = tuple[LumaReader, LumaReader]
 """Reference and distorted."""
 Conversion = Callable[[Plane], npt.NDArray[Any]]
-"""What is done with a plane."""
+"""A conversion of a plane."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Progress:
     eta: float | None
     """Seconds remaining; None: unknown."""
     stage: str | None = None
-    """What is done, where it is not the film itself."""
+    """The work that is done, where it is not the film itself."""
 
 
 class Meter:

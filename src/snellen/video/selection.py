@@ -15,7 +15,7 @@ _LONGEST = 1000
 
 
 class Described(NamedTuple):
-    """What can be asked of a stream."""
+    """Properties of a stream that can be asked for."""
 
     number: int
     """In the input, from 0."""

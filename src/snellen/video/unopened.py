@@ -16,7 +16,7 @@ ATTACHED_PICTURE = Disposition.attached_pic | Disposition.timed_thumbnails
 """Dispositions of covers and thumbnails, which FFmpeg presents as video streams."""
 
 _NAMES = {"audio": "audio", "subtitle": "subtitles", "attachment": "attached files", "data": "data"}
-"""What messages call streams, by FFmpeg's type."""
+"""Names of streams in messages, by FFmpeg's type."""
 _FIRST = "name an image as the output, which becomes its first picture"
 _STILL = {
     "webp_pipe": (

@@ -50,7 +50,7 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is measured, for each worker."""
+    """Sizes that are measured, for each worker."""
 
     picture: tuple[int, int] = (1920, 1080)
     """That is enlarged by 2; those that are scored are twice as large."""

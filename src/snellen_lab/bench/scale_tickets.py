@@ -1,4 +1,4 @@
-"""What the workers of `snellen bench scale` do: tickets, each a share of the same work."""
+"""Work of the workers of `snellen bench scale`: tickets, each a share of the same work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from snellen.upscaling.upscaler import Upscaler
 
 MODEL = "t91-x2"
 PRESET = "ultrafast"
-"""Of x264: without its macroblock tree, by which results would vary from run to run."""
+"""The preset of x264: without its macroblock tree, by which results would vary from run to run."""
 KEPT = 24
 """Decoded frames that an encoder alone is given again and again."""
 
@@ -36,7 +36,7 @@ class Share(Ticket):
 
     @property
     def subject(self) -> str:
-        """What messages are about."""
+        """The subject of messages."""
         return f"worker {self.key}"
 
 

@@ -39,7 +39,7 @@ class Task:
     side: int = 5
     """Side of the linear filter from the plane to the result."""
     branches: bool = True
-    """Whether convolutions have parallel branches."""
+    """True: convolutions have parallel branches."""
     start: str = ""
     """FILE#NAME: a network in a checkpoint, of the same shape or with fewer layers, with whose
     weights it begins."""
@@ -47,7 +47,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all networks of a run share."""
+    """Settings that all networks of a run share."""
 
     seed: int = 0
     batch: int = 32
@@ -67,7 +67,7 @@ class Settings:
     chunk: int = 50
     """Steps between two looks at the clock."""
     fastest: bool = False
-    """Whether cuDNN measures which of its algorithms is fastest: not the same in each run."""
+    """True: cuDNN measures which of its algorithms is fastest: not the same in each run."""
 
 
 def rates(settings: Settings, steps: int, first: int) -> npt.NDArray[np.float32]:

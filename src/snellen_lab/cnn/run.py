@@ -95,7 +95,7 @@ class Run:
 
     @property
     def _identity(self) -> dict[str, Any]:
-        """What a checkpoint must have in common with the run that continues it."""
+        """Return what a checkpoint must have in common with the run that continues it."""
         return {
             "tasks": [asdict(task) for task in self.tasks],
             "settings": {**asdict(self.settings), "sizes": list(self.settings.sizes)},

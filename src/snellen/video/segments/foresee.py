@@ -31,9 +31,9 @@ class SegmentsPlan(Brief):
     finished: tuple[int, ...] = ()
     """Numbers of those that an earlier run has finished, from 1."""
     frames: int = 0
-    """Of the input, in those that are not finished."""
+    """Frames of the input in those that are not finished."""
     encoder_threads: int | None = None
-    """Of each segment's encoder, for any number of workers; None: there are no segments."""
+    """Threads of each segment's encoder, for any number of workers; None: there are no segments."""
     why: str | None = None
     """Why there are none, though the film is long; the end of a sentence."""
 

@@ -30,7 +30,7 @@ class _Kind(NamedTuple):
     """A format of animations."""
 
     ticks: int
-    """Of a second, in which times are counted."""
+    """Ticks of a second, in which times are counted."""
     pixels: str
     """The pixel format that its encoder takes."""
     side: int

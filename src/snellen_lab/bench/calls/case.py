@@ -1,4 +1,4 @@
-"""What is called: the interface of a case, and the sizes of all of them."""
+"""Calls that are measured: the interface of a case, and the sizes of all of them."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ class Sizes:
     """Sizes (width, height), sides and counts of what is measured."""
 
     plane: tuple[int, int] = (1920, 1080)
-    """Of one plane, and of the planes of a batch."""
+    """Size of one plane, and of the planes of a batch."""
     large: tuple[int, int] = (3840, 2160)
-    """Of a pair that several GPUs share."""
+    """Size of a pair that several GPUs share."""
     batch: int = 16
     """Planes, or pairs, of a batch."""
     square: tuple[int, int] = (512, 512)
-    """Of a picture that is deblurred."""
+    """Size of a picture that is deblurred."""
     small: int = 128
     """Side of regions and tiles of films, and of the pictures of a batch that is deblurred."""
     pictures: int = 2112
     """So many of these."""
     film: tuple[int, int] = (1280, 720)
-    """Of a film that is deblurred."""
+    """Size of a film that is deblurred."""
     region_frames: int = 1000
-    """Of a film whose region is deblurred."""
+    """Frames of a film whose region is deblurred."""
     tile_frames: int = 240
-    """Of a film that is deblurred in tiles."""
+    """Frames of a film that is deblurred in tiles."""
     scored: tuple[int, int] = (2560, 1440)
-    """Of two films that are compared."""
+    """Size of two films that are compared."""
     scored_frames: int = 240
-    """Of each."""
+    """Frames of each."""
     image: tuple[int, int] = (451, 300)
-    """Of the image that a command enlarges in a fresh installation."""
+    """Size of the image that a command enlarges in a fresh installation."""
     iterations: int = 200
-    """Of deblurring, but in tiles a quarter."""
+    """Iterations of deblurring, but in tiles a quarter."""
     checked: int = 6
     """Frames of a film that are compared with the plain path."""
 
@@ -63,11 +63,11 @@ class Call(ABC):
     """
 
     name: str
-    """What is called and with what, for tables."""
+    """The call and its arguments, for tables."""
     films: tuple[str, ...] = ()
     """Files that have to be there, see `films.write`."""
     unit = "call"
-    """What the times are of: "call" or "frame"."""
+    """The unit of the times: "call" or "frame"."""
 
     def __init__(self, device: str, sizes: Sizes):
         self.device, self.sizes = device, sizes

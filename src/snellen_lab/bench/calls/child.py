@@ -20,7 +20,7 @@ from snellen.errors import SnellenError
 from snellen_lab.bench.calls.case import Call, Figures, Sizes
 
 SHARE = 0.99
-"""Of the times between outputs of a film: p99."""
+"""Share of the times between outputs of a film: p99."""
 SHORT, MOST = 0.5, 200
 """Seconds, and calls: a call is repeated until either is reached, so that times of a millisecond
 have medians, too."""

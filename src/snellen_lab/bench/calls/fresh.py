@@ -22,7 +22,7 @@ CACHES = ("XDG_CACHE_HOME", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH", "NUMBA_CACHE_DI
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a process did."""
+    """The result of a process."""
 
     seconds: float
     """From its start to its end."""

@@ -33,7 +33,7 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is done to a clip before it is enlarged."""
+    """The treatment of a clip before it is enlarged."""
 
     name: str
     coding: Coding | None = None

@@ -1,4 +1,4 @@
-"""What enlarges: methods by their names, and folders of what other programs have made.
+"""Ways of enlarging: methods by their names, and folders of what other programs have made.
 
 A method is a callable (low, scale, place) → (H, W) float32 code values, or None where it has no
 such picture. `place` is the path of the picture below the folder of a run's inputs: the program
@@ -53,7 +53,7 @@ def model(found: Model, device: str) -> Method:
 
 
 FILTERS: dict[str, Method] = {"bicubic": bicubic, "Lanczos": lanczos}
-"""What learns nothing."""
+"""Filters, which learn nothing."""
 
 
 def ours(scale: int, device: str) -> dict[str, Method]:
