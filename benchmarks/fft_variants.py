@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command import arguments, write
+from benchmarks.cubin import usage
 from benchmarks.fft_candidates import candidates
 from benchmarks.stock.fft import cufft
 from snellen.bench import clock, runner
@@ -46,7 +47,7 @@ Row = dict[str, Any]
 
 def compiled(kind: str, side: int, variant: Variant, arch: str) -> Row:
     """Compile a variant into the cache on disk; return its registers and local memory."""
-    used = [one.compile(arch).usage(one.name) for one in square.kernels(kind, side, variant)]
+    used = [usage(one.compile(arch), one.name) for one in square.kernels(kind, side, variant)]
     return {
         "registers": max(usage.registers for usage in used),
         "local": max(usage.local for usage in used),

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.cubin import usage
 from snellen import caches
 from snellen.aplus.cuda import group
 from snellen.errors import DeviceError
@@ -59,7 +60,7 @@ def test_compiles_for_every_architecture(nvrtc, place, arch):
     binary = add().compile(arch)
     assert binary.code.startswith(b"\x7fELF") and binary.arch == arch
     assert f"for '{arch}'" in binary.log
-    used = binary.usage("add")
+    used = usage(binary, "add")
     assert 0 < used.registers < 32 and used.shared == used.local == 0
 
 
@@ -78,7 +79,7 @@ def test_instructions_of_one_generation_are_compiled_for_it_alone(monkeypatch):
 @pytest.mark.slow
 def test_local_memory_is_reported(nvrtc, place):
     binary = add().compile("sm_90")
-    spills, indexed = binary.usage("spills"), binary.usage("indexed")
+    spills, indexed = usage(binary, "spills"), usage(binary, "indexed")
     assert spills.local > 400 and spills.registers == 64
     assert indexed.local == 400
 
@@ -112,7 +113,7 @@ def test_use_without_a_log(nvrtc, place, tmp_path, arch):
         folder = FOLDER if file == "add.cu" else tmp_path
         binary = Kernel(folder / file, names[0], weight=0.5).compile(arch)
         for name in names:
-            used, log = replace(binary, log="").usage(name), binary.log
+            used, log = usage(replace(binary, log=""), name), binary.log
             said = log[log.index(f"Function properties for {name}\n") :]
             counted, _, line = (
                 said[said.index("Used ") :].partition("\n")[0].partition(" registers")
@@ -149,7 +150,7 @@ def test_an_error_in_an_include_names_its_file(nvrtc, place, tmp_path):
 )
 def test_what_cannot_be_compiled(nvrtc, place, file, name, arch, words):
     with pytest.raises(DeviceError, match=words):
-        Kernel(FOLDER / file, name, weight=1).compile(arch).usage(name)
+        usage(Kernel(FOLDER / file, name, weight=1).compile(arch), name)
 
 
 def test_without_nvrtc_the_error_says_what_to_install(monkeypatch, place):
@@ -287,7 +288,8 @@ def test_headers_of_cuda(nvrtc, place, tmp_path):
     (tmp_path / "half.cu").write_text(
         '#include <cuda_fp16.h>\nextern "C" __global__ void half_(__half* x) { x[0] = x[1]; }\n'
     )
-    assert Kernel(tmp_path / "half.cu", "half_").compile("sm_90").usage("half_").local == 0
+    binary = Kernel(tmp_path / "half.cu", "half_").compile("sm_90")
+    assert usage(binary, "half_").local == 0
 
 
 # Arguments.
@@ -406,7 +408,7 @@ def test_the_driver_reports_what_the_assembler_reports(cuda, name):
     from snellen.gpu import device
 
     kernel = add(name=name)
-    assert kernel.attributes() == kernel.compile(device.arch()).usage(name)
+    assert kernel.attributes() == usage(kernel.compile(device.arch()), name)
 
 
 @pytest.mark.gpu

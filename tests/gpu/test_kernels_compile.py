@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.cubin import usage, usages
 from benchmarks.fft_candidates import candidates as fft_candidates
 from snellen.aplus.cuda import features, group, match, orientation, overlap, regress
 from snellen.aplus.model import Model
@@ -25,7 +26,6 @@ from snellen.filters.nlm.cuda import group as nlm_group
 from snellen.frames import bicubic
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format
 from snellen.gpu.c_types import C_TYPES
-from snellen.gpu.cubin import usages
 from snellen.gpu.kernel import Kernel
 from snellen.gpu.nvrtc import PACKAGE
 from snellen.jobs import checkup
@@ -285,7 +285,7 @@ HERE = Path(__file__).parent / "kernels"
 
 def check(kernel, binary):
     assert "warning" not in binary.log
-    used = binary.usage(kernel.name)
+    used = usage(binary, kernel.name)
     assert used.local <= kernel.spills, (
         f"{kernel!r} for {binary.arch}: each thread takes {used.local} bytes of local memory "
         f"({used.registers} registers), {kernel.spills} are declared"

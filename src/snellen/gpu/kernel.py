@@ -15,8 +15,7 @@ import numpy as np
 from snellen.errors import DeviceError
 from snellen.gpu import ahead, nvrtc
 from snellen.gpu import device as devices
-from snellen.gpu.cubin import Usage
-from snellen.gpu.loaded import Loaded, known, load
+from snellen.gpu.loaded import Loaded, Usage, known, load
 from snellen.gpu.nvrtc import PACKAGE, Binary
 
 ARCHES = ("sm_75", "sm_80", "sm_90", "sm_120")

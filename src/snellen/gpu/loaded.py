@@ -19,6 +19,19 @@ _MOST = 1024
 """Functions that are shared; a function of an earlier kernel is loaded once more."""
 
 
+@dataclass(frozen=True)
+class Usage:
+    """A kernel's use of a multiprocessor, as the assembler counts it."""
+
+    registers: int
+    """Registers of each thread."""
+    shared: int
+    """Bytes of shared memory of each block, without the dynamic."""
+    local: int
+    """Bytes of local memory of each thread: spilled registers, and arrays indexed at run time; with
+    those of the functions that it calls."""
+
+
 @dataclass
 class Loaded:
     """A function on one device, which all kernels of the same code share."""

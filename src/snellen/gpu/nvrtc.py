@@ -22,8 +22,6 @@ from typing import Any
 
 from snellen import caches, process
 from snellen.errors import DeviceError
-from snellen.gpu import cubin
-from snellen.gpu.cubin import Usage
 
 PACKAGE = Path(__file__).parent.parent
 KIND = "kernels"
@@ -44,16 +42,6 @@ class Binary:
     """Messages of the compiler and the assembler; none where NVRTC has a cache of its own."""
     kept: bool = field(default=False, compare=False)
     """True: the code was read from the disk, and not compiled now."""
-
-    def usage(self, name: str) -> Usage:
-        """Return the use of registers and memory of the kernel with this name."""
-        found = cubin.usages(self.code).get(name)
-        if found is None:
-            raise DeviceError(
-                f'{self.file}: the compiled code has no kernel {name!r}; is it extern "C"? '
-                f"The compiler said: {self.log.strip() or 'nothing'}"
-            )
-        return found
 
 
 def compile(file: Path, arch: str, constants: dict[str, str], *, anew: bool = False) -> Binary:

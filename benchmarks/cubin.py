@@ -10,24 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import iter_unpack, unpack_from
 
+from snellen.errors import DeviceError
+from snellen.gpu.loaded import Usage
+from snellen.gpu.nvrtc import Binary
+
 BEGIN, NAMES = (0x28, "<Q"), (0x3C, "<HH")  # where sections begin; their number, and whose names
 SECTION, SYMBOL = "<IIQQQQIIQQ", "<IBBHQQ"
 SYMBOLS = 2  # the kind of a section
 VALUE, STACK, REGISTERS = 4, 0x12, 0x2F  # in .nv.info: a number of a symbol, and what it counts
 RESERVED = 1024  # bytes of a block's shared memory that are CUDA's own, and counted from Hopper on
-
-
-@dataclass(frozen=True)
-class Usage:
-    """A kernel's use of a multiprocessor, as the assembler counts it."""
-
-    registers: int
-    """Registers of each thread."""
-    shared: int
-    """Bytes of shared memory of each block, without the dynamic."""
-    local: int
-    """Bytes of local memory of each thread: spilled registers, and arrays indexed at run time; with
-    those of the functions that it calls."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +31,17 @@ class _Section:
     data: bytes
     names: int
     """Number of the section with the names of its symbols."""
+
+
+def usage(binary: Binary, name: str) -> Usage:
+    """Return the use of registers and memory of the kernel with this name."""
+    found = usages(binary.code).get(name)
+    if found is None:
+        raise DeviceError(
+            f'{binary.file}: the compiled code has no kernel {name!r}; is it extern "C"? '
+            f"The compiler said: {binary.log.strip() or 'nothing'}"
+        )
+    return found
 
 
 def usages(code: bytes) -> dict[str, Usage]:
