@@ -81,13 +81,13 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
     if psf is None:
         if image.min() == image.max():
             return SHARP
-        steep, dense = _steepness(parts)
+        steep, dense = steepness(parts)
         if steep >= (DENSE_STEP if dense > DENSE else STEP):
             return SHARP
         return IMPLAUSIBLE if _noise(parts) > NOISY * _span(parts) else RESTORED
     shares = psf[psf > 0] / psf.sum()
     samples = float(np.exp(-(shares * np.log(shares)).sum()))
-    steep, dense = _steepness(parts)
+    steep, dense = steepness(parts)
     is_slight = steep >= SLIGHT_STEP and samples < (DENSE_SLIGHT if dense > DENSE else SLIGHT)
     return SHARP if samples < POINT or is_slight else RESTORED
 
@@ -164,16 +164,12 @@ def weight(residual: float) -> float:
     return float(next(one for most, one in WEIGHTS if residual <= most))
 
 
-def steepness(parts: list[Float64]) -> float:
+def steepness(parts: list[Float64]) -> tuple[float, float]:
     """Return the share of an edge's height between two samples, for the sharpest edges.
 
-    Of the direction in which they are least sharp; 0 where there are hardly any edges.
+    It is that of the direction in which they are least sharp; 0 where there are hardly any edges.
+    The other number is the greatest share of samples of a direction with a high edge around.
     """
-    return _steepness(parts)[0]
-
-
-def _steepness(parts: list[Float64]) -> tuple[float, float]:
-    """Return that, and the greatest share of samples of a direction with a high edge around."""
     span = _span(parts)
     least = max(HIGH * span, NOISES * _noise(parts))
     if not least:
