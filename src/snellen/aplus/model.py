@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from snellen.files import atomic, tensors
 from snellen.frames.brief import Brief
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
-PACKED = ("patch_basis", "codes", "scales")  # tensors of a file instead of projections
+PACKED = tuple(one.name for one in fields(Packed))  # tensors of a file instead of projections
 SCALES = (2, 3, 4)
 MOST_CLASSES = 256  # of strength
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
@@ -201,7 +201,7 @@ def parsed(path: Path, strings: Mapping[str, str], arrays: Mapping[str, Any]) ->
     """
     about = dict(strings)
     format = about.get("format", "")
-    whole = "projections" in arrays or format != FORMAT_2
+    whole = "projections" in arrays or "codes" not in arrays
     needed = {"anchors", "basis"} | ({"projections"} if whole else set(PACKED))
     if format == FORMAT_2:
         needed.add("strengths")

@@ -13,7 +13,7 @@ from snellen.errors import InputError, ModelError
 from snellen.files.opening import contents
 from snellen.files.signatures import HEAD, kind_of
 
-MOST = 1 << 29  # bytes of a file; ours have at most 5 MB
+MOST = 1 << 29  # bytes of a file; ours have at most 8 MB
 MOST_HEADER, MOST_TENSORS = 1 << 20, 100
 """Bytes of a header, and arrays of a file; ours have 3,000 and 9. More would only take time."""
 
