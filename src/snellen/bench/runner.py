@@ -197,10 +197,8 @@ def _kernel(case: Case, device: str, repeats: int) -> Figures:
 
 
 def _stages(kernel: Kernel, repeats: int, device: str) -> Figures:
-    """Return the milliseconds of each stage in one run; on the CPU, of all threads together.
-
-    A GPU is kept busy until the host has enqueued all kernels, so that no stage waits for it.
-    """
+    """Return the milliseconds of each stage in one run; on the CPU, of all threads together."""
+    # A GPU is kept busy until the host has enqueued all kernels, so that no stage waits for it.
     found: dict[str, list[float]] = {}
     enqueue = None if device == "cpu" else clock.busy(LONG)
     for _ in range(repeats):

@@ -68,11 +68,9 @@ def _in_thread(arguments: Any) -> None:
 
 
 def _printed(kind: Any, error: BaseException, trace: Any) -> None:
-    """Take up an interrupt that a C library's callback would print with its traceback, and drop.
-
-    `main` lets no exception out, so nothing else comes here than what such callbacks print before
-    they hand it to `_dropped`.
-    """
+    """Take up an interrupt that a C library's callback would print with its traceback, and drop."""
+    # `main` lets no exception out, so nothing else comes here than what such callbacks print before
+    # they hand it to `_dropped`.
     if isinstance(error, KeyboardInterrupt):
         interrupts.again()
 

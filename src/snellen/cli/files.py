@@ -123,10 +123,8 @@ def _run(
     line: Callable[[Any], tuple[str, dict[str, Any]]],
     after: ResultReport | None,
 ) -> int:
-    """Run the jobs, report each, and return the highest exit code.
-
-    `after` is the report about the only job, where one is wanted.
-    """
+    """Run the jobs, report each, and return the highest exit code."""
+    # `after` is the report about the only job, where one is wanted.
     from snellen.files.atomic import protected
     from snellen.jobs.events import Collected
     from snellen.jobs.fallback import chosen

@@ -139,10 +139,8 @@ def optional_choice(name: str, choices: Sequence[str], help: str) -> Decorator:
 
 
 def _plain(text: str) -> str:
-    """Return an option's help with its default and range in one style, as "[default: 2; 1 to 9].".
-
-    click puts them behind the sentence, such as "  [default: 2; 1<=x<=9]".
-    """
+    """Return an option's help with its default and range in one style: "[default: 2; 1 to 9]."."""
+    # click puts them behind the sentence, such as "  [default: 2; 1<=x<=9]".
     sentence, gap, extra = text.rpartition("  [") if text.endswith("]") else (text, "", "")
     if not gap:
         return text

@@ -151,11 +151,9 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def _can_start_threads() -> bool:
-    """Return whether a thread can be started.
-
-    OpenBLAS raises SIGINT in its own process where it cannot start its threads while it is loaded:
-    for want of memory, or at the limit of processes. That is no interrupt by a user.
-    """
+    """Return whether a thread can be started."""
+    # OpenBLAS raises SIGINT in its own process where it cannot start its threads while it is
+    # loaded: for want of memory, or at the limit of processes. That is no interrupt by a user.
     try:
         thread = threading.Thread(target=bool)
         thread.start()

@@ -209,10 +209,8 @@ class Cluster:
             notify(self._events, work.ticket.subject, text)
 
     def _lose(self, work: _Work) -> None:
-        """Forget the other task of a ticket that is finished; it runs on until the end.
-
-        Cancelling it would be in a race with its result, in which Ray may abort this process.
-        """
+        """Forget the other task of a ticket that is finished; it runs on until the end."""
+        # Cancelling it would be in a race with its result, in which Ray may abort this process.
         for one in [one for one, other in self._works.items() if other is work]:
             del self._works[one]
             self._lost.append(one)
@@ -229,11 +227,9 @@ class Cluster:
         return [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
 
     def _end(self) -> None:
-        """End what runs, and leave the cluster.
-
-        A connection that ends takes its tasks along. Cancelling them before would be in a race with
-        their results, in which Ray may abort this process.
-        """
+        """End what runs, and leave the cluster."""
+        # A connection that ends takes its tasks along. Cancelling them before would be in a race
+        # with their results, in which Ray may abort this process.
         left = [*self._works, *self._lost]
         self._works.clear()
         self._lost.clear()

@@ -96,10 +96,8 @@ def _folder() -> Path:
 
 
 def _current() -> str:
-    """Return the address of the cluster of which this machine is a part, as Ray notes it.
-
-    Ray would try for two minutes to reach one that has ended.
-    """
+    """Return the address of the cluster of which this machine is a part, as Ray notes it."""
+    # Ray would try for two minutes to reach one that has ended.
     found = os.environ.get("RAY_ADDRESS", "")
     if not found:
         with suppress(OSError):

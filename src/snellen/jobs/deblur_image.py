@@ -153,10 +153,8 @@ def _slices(track: Track | None) -> tuple[slice, slice]:
 
 
 def _white(job: DeblurJob, picture: Array) -> float | None:
-    """Return the value of white of floats; None: integers, whose type says it.
-
-    It is 1, or the brightest sample where that is far beyond 1; or what the job states.
-    """
+    """Return the value of white of floats; None: integers, whose type says it."""
+    # It is 1, or the brightest sample where that is far beyond 1; or what the job states.
     if picture.dtype.kind != "f" or job.mia.data_range is not None:
         return None if picture.dtype.kind != "f" else job.mia.data_range
     most = float(picture.max())

@@ -198,10 +198,8 @@ def _middle(plane: npt.NDArray[np.uint8], crop: Area | None) -> npt.NDArray[np.u
 
 
 def _shared(psfs: Sequence[Float64], fewest: int) -> Float64 | None:
-    """Return the mean of PSFs that agree; None: fewer than so many do.
-
-    It is the same seen from either side, so that no frame is moved.
-    """
+    """Return the mean of PSFs that agree; None: fewer than so many do."""
+    # It is the same seen from either side, so that no frame is moved.
     if len(psfs) < max(1, fewest):
         return None
     both = np.array([psf + psf[::-1, ::-1] for psf in psfs])

@@ -113,10 +113,8 @@ class PairTable:
         return self
 
     def _begin(self) -> None:
-        """Write what is kept into a new file, and lock it; what is there stays locked until then.
-
-        Of several runs that do so in the same moment one goes on.
-        """
+        """Write what is kept into a new file, and lock it; the old one stays locked until then."""
+        # Of several runs that do so in the same moment one goes on.
         with ExitStack() as old, ExitStack() as new:
             there = os.path.lexists(self._growing)
             if there:

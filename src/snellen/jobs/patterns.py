@@ -103,10 +103,8 @@ def _below(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _expression(part: str) -> re.Pattern[str]:
-    """Return the regular expression of one part of a path.
-
-    As printf, %d writes a number without leading zeros, and %03d at least three digits.
-    """
+    """Return the regular expression of one part of a path."""
+    # As printf, %d writes a number without leading zeros, and %03d at least three digits.
     texts = []
     end = 0
     for number in _NUMBER.finditer(part):

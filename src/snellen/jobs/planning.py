@@ -268,10 +268,8 @@ def _into(folder: Path, source: Path) -> Path:
 
 
 def _spots() -> Spot:
-    """Return a function that says where a file lies, and its name or another one.
-
-    Links are files of their own.
-    """
+    """Return a function that says where a file lies, and its name or another one."""
+    # Links are files of their own.
     folders: dict[Path, str] = {}
 
     def spot(path: Path, name: str | None = None) -> tuple[str, str]:
@@ -284,11 +282,9 @@ def _spots() -> Spot:
 
 
 def _results(found: list[Found], word: Word, spot: Spot) -> dict[Found, str]:
-    """Return the inputs that are results of others, and why they are left out.
-
-    What becomes a file beside it is one of those, too, wherever this run's results come: its name
-    says that a run before has made it. Links are none: what they lead to is somebody's file.
-    """
+    """Return the inputs that are results of others, and why they are left out."""
+    # What becomes a file beside it is one of those, too, wherever this run's results come: its name
+    # says that a run before has made it. Links are none: what they lead to is somebody's file.
     files = [one for one in found if one.path != PIPE]
     made: dict[tuple[str, str], Found] = {}
     named: dict[tuple[str, str], list[Found]] = {}

@@ -225,10 +225,8 @@ class Pool:
         return next((n for n, one in self._processes.items() if one is process), None)
 
     def _given_up(self, ticket: Ticket, error: SnellenError) -> Done:
-        """Return what becomes of a ticket that has failed for good, or raise the error.
-
-        The ticket was at fault, so that workers which failed with no other one come back.
-        """
+        """Return what becomes of a ticket that has failed for good, or raise the error."""
+        # The ticket was at fault, so that workers which failed with no other one come back.
         self._tries.pop(ticket.key, None)
         done = ticket.failed(error)
         for number, failures in self._failures.items():
@@ -238,12 +236,10 @@ class Pool:
         return done
 
     def _replace(self, number: int, process: WorkerProcess, error: SnellenError) -> Done | None:
-        """Take a ticket back from a worker, in whose place another one starts when it is needed.
-
-        The ticket is tried again, or it is given up: then what becomes of it is returned. An output
-        that the worker has finished, but not reported, is removed: the next try would take it for
-        somebody else's.
-        """
+        """Take a ticket back from a worker, in whose place another one starts when it is needed."""
+        # The ticket is tried again, or it is given up: then what becomes of it is returned. An
+        # output that the worker has finished, but not reported, is removed: the next try would take
+        # it for somebody else's.
         del self._processes[number]
         process.end()
         done, before = None, self.slots

@@ -180,10 +180,9 @@ class ScoreStep:
         score: Score | None = None,
         maps: bool = False,
     ) -> Score:
-        """Return the score of a pair, with maps if it is among the worst so far.
-
-        Few pictures are among them: these are scored twice, but for those that follow one another.
-        """
+        """Return the score of a pair, with maps if it is among the worst so far."""
+        # Few pictures are among them: these are scored twice, but for those that follow one
+        # another.
         if score is None:
             score = run(reference, distorted, maps=False)
         self._rising = self._worst.wants(float(score.mad))

@@ -69,10 +69,8 @@ def search(
 def _walked(
     folder: Path, recursive: bool, apart: str | None, failed: list[tuple[Path, InputError]]
 ) -> Iterator[Path]:
-    """Yield videos and images of a folder by name, then those of the folders in it, by name.
-
-    What begins with a dot, links to folders and the output's folder are left out.
-    """
+    """Yield videos and images of a folder by name, then those of the folders in it, by name."""
+    # What begins with a dot, links to folders and the output's folder are left out.
     waiting = [folder]
     while waiting:
         here = waiting.pop()

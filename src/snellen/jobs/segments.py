@@ -101,10 +101,8 @@ def _segments(
 
 
 def _chosen(job: FilmJob) -> dict[str, Any]:
-    """Return the fields of a job that change the pictures of its film, as JSON has them.
-
-    Sound is added when all segments are there.
-    """
+    """Return the fields of a job that change the pictures of its film, as JSON has them."""
+    # Sound is added when all segments are there.
     found: dict[str, Any] = json.loads(job.to_json())
     del found["source"], found["target"]  # the input is known by its contents
     for one in parameters(type(job)).values():

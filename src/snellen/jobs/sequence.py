@@ -103,10 +103,8 @@ def makes_film(source: Path, target: Path, fps: Fraction | None) -> bool:
 
 
 def _is_unnamed_image(source: Path, target: Path) -> bool:
-    """Return whether an unknown input without a suffix is an image: the output can only be one.
-
-    .webp and .avif may be animations.
-    """
+    """Return whether an unknown input without a suffix is an image: the output can only be one."""
+    # .webp and .avif may be animations.
     if source.suffix or kind_of(source) is not UNKNOWN:
         return False
     return names_image(target) and container(target.suffix).muxer is None
@@ -160,10 +158,8 @@ def film(
 
 
 def _gap(files: Sequence[Path]) -> str | None:
-    """Return a sentence about numbers without a picture; None: there are none.
-
-    The last numbers of the names count where most of them rise by the same step.
-    """
+    """Return a sentence about numbers without a picture; None: there are none."""
+    # The last numbers of the names count where most of them rise by the same step.
     found = [_NUMBER.findall(os.path.splitext(one.name)[0]) for one in files]  # noqa: PTH122
     numbers = [int(one[-1]) for one in found if one]
     if len(numbers) < len(files) or len(set(numbers)) < len(files):

@@ -48,12 +48,10 @@ def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FilmJob]:
 
 
 def _reads(job: AnyJob, place: Callable[[Path], str]) -> set[str]:
-    """Return what a job reads, as keys: it depends on jobs of which `_writes` has one of them.
-
-    A key is a file; or a folder and what of it: "picture" joins who reads a file in it and who
-    writes a sequence of pictures there, "file" who reads all in it and who writes a file there,
-    "sequence" who reads all in it and who writes a sequence there.
-    """
+    """Return what a job reads, as keys: it depends on jobs of which `_writes` has one of them."""
+    # A key is a file; or a folder and what of it: "picture" joins who reads a file in it and who
+    # writes a sequence of pictures there, "file" who reads all in it and who writes a file there,
+    # "sequence" who reads all in it and who writes a sequence there.
     files = {place(one) for one in read_by(job) if isinstance(one, Path)}
     keys = set[str]()
     if isinstance(job, FilmJob):

@@ -224,10 +224,8 @@ def _run(step: Step, item: Item) -> Item:
 
 
 def _begin(step: Step, item: Item) -> Callable[[], Item]:
-    """Begin an item's frame; return a function that waits for the item with the result.
-
-    An error is raised where the result would have come, after the results before it.
-    """
+    """Begin an item's frame; return a function that waits for the item with the result."""
+    # An error is raised where the result would have come, after the results before it.
     if item.frame is None:
         return lambda: item
     try:

@@ -279,10 +279,8 @@ def _are_files(*sources: Path | BinaryIO) -> bool:
 def _side_by_side(
     first: Callable[[], Source], second: Callable[[], Source], stack: ExitStack
 ) -> list[Source]:
-    """Open both videos at once, which `stack` closes.
-
-    Each takes a tenth of a second and more, as FFmpeg decodes its first frames in one thread.
-    """
+    """Open both videos at once, which `stack` closes."""
+    # Each takes a tenth of a second and more, as FFmpeg decodes its first frames in one thread.
     with Pool(1, "snellen-open") as pool:
         beside = pool.submit(copy_context().run, second)
         stack.callback(lambda: None if beside.exception() else beside.result().close())
@@ -297,10 +295,8 @@ def _run(
     take: Callable[[Compared[T]], None],
     meter: Meter,
 ) -> tuple[int, bool]:
-    """Compare what is decoded; return how many pairs there were, and whether a video ended.
-
-    If one did, the other is read to its end too.
-    """
+    """Compare what is decoded; return how many pairs there were, and whether a video ended."""
+    # If one did, the other is read to its end too.
     for compared in _results(step, pairs):
         take(compared)
         meter.count()

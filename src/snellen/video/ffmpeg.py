@@ -104,10 +104,8 @@ def _open(file: Any, **how: Any) -> InputContainer:
 
 
 def _limits() -> dict[str, str]:
-    """Return the options of decoders that refuse too large pictures.
-
-    They count pixels that they add at the edges, and compare some sizes only later: with room.
-    """
+    """Return the options of decoders that refuse too large pictures."""
+    # They count pixels that they add at the edges, and compare some sizes only later: with room.
     limit = limits.greatest(film=True)
     return {"max_pixels": str(limit + limit // 4 + _EDGES)}
 

@@ -98,11 +98,9 @@ _slot_of: Any = numba.njit(**compiler.OPTIONS)(_search)
 
 
 def _callback(context: int, level: int, text: int, arguments: int) -> None:
-    """Write a message into the slot that takes it.
-
-    `arguments` is a va_list: a pointer, or passed as one, in every calling convention that PyAV is
-    built for (System V x86-64, AArch64, Windows, macOS).
-    """
+    """Write a message into the slot that takes it."""
+    # `arguments` is a va_list: a pointer, or passed as one, in every calling convention that PyAV
+    # is built for (System V x86-64, AArch64, Windows, macOS).
     plain = level & 0xFF  # above it: a colour, and the tag from bit 16 on
     if level < 0 or plain > _VERBOSE:
         return

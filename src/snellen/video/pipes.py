@@ -91,11 +91,9 @@ def _descriptor(stream: BinaryIO) -> int | None:
 
 
 def _reopened(descriptor: int) -> int | None:
-    """Open a pipe once more without blocking; None: that is not possible.
-
-    Setting O_NONBLOCK on the descriptor itself would set it for all processes that share it: the
-    shell, or standard error. With `_AT_ONCE` bytes at a time a 4K frame would need 3,000 calls.
-    """
+    """Open a pipe once more without blocking; None: that is not possible."""
+    # Setting O_NONBLOCK on the descriptor itself would set it for all processes that share it: the
+    # shell, or standard error. With `_AT_ONCE` bytes at a time a 4K frame would need 3,000 calls.
     try:
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)

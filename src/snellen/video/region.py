@@ -157,10 +157,8 @@ class RegionStep(Step):
         return homes.pop()
 
     def _through_gpu(self, frame: Frame, x: int, y: int) -> Frame:
-        """Return the result of a frame that comes from the GPU or stays there.
-
-        All work is queued on one stream. The frame is held until the GPU has read it.
-        """
+        """Return the result of a frame that comes from the GPU or stays there."""
+        # All work is queued on one stream. The frame is held until the GPU has read it.
         import cupy
 
         number = devices.ordinal(self.traits.device)
@@ -261,10 +259,8 @@ def cut(plane: Plane, position: tuple[float, float], shape: tuple[int, int]) -> 
 
 @cache
 def _stream(ordinal: int) -> Any:
-    """Return the stream of the current GPU, `ordinal`, on which steps work on planes there.
-
-    They share it, as CuPy's pool keeps the memory of each stream apart, also after its end.
-    """
+    """Return the stream of the current GPU, `ordinal`, on which steps work on planes there."""
+    # They share it, as CuPy's pool keeps the memory of each stream apart, also after its end.
     import cupy
 
     return cupy.cuda.Stream(non_blocking=True)

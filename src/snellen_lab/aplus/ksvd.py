@@ -257,11 +257,9 @@ def update(
 
 @compiled
 def _improve(residual, atom, uses, weight, better):  # type: ignore[no-untyped-def]
-    """Update one atom and its weights by one power iteration.
-
-    It approximates, by a matrix of rank one, the residuals without the atom's contribution.
-    `better` is scratch of d zeros.
-    """
+    """Update one atom and its weights by one power iteration."""
+    # It approximates, by a matrix of rank one, the residuals without the atom's contribution.
+    # `better` is scratch of d zeros.
     sparsity, dims = weight.shape[1], len(atom)
     for u in range(len(uses)):
         p, i = uses[u] // sparsity, uses[u] % sparsity

@@ -136,11 +136,9 @@ class Run:
             file.write(save(tensors, {"run": json.dumps(told)}))
 
     def _states(self) -> list[dict[str, torch.Tensor]]:
-        """Return a copy of the state of each network, a few megabytes.
-
-        Networks learn in streams of their own: what these have begun is waited for, and so is the
-        copy, before they change what is copied.
-        """
+        """Return a copy of the state of each network, a few megabytes."""
+        # Networks learn in streams of their own: what these have begun is waited for, and so is the
+        # copy, before they change what is copied.
         self._wait()
         states = [{k: t.clone() for k, t in learner.state.items()} for learner in self.learners]
         self._wait()

@@ -83,10 +83,8 @@ def _windows(plane: Float64) -> Float64:
 
 
 def _least(plane: Float64) -> Float64:
-    """Least deviation of the top left 8 × 8 of a block and of those right of it and below.
-
-    The next block counts where the corner plus 5 is less than the size − 15.
-    """
+    """Least deviation of the top left 8 × 8 of a block and of those right of it and below."""
+    # The next block counts where the corner plus 5 is less than the size − 15.
     own: Float64 = _windows(plane)[:, :, :8, :8].std((2, 3), ddof=1)
     for axis, size in enumerate(plane.shape):
         own = np.moveaxis(own, axis, 0)

@@ -149,10 +149,8 @@ class FilterGraph:
             yield ready, self._ticks(ready)
 
     def _check_held(self) -> None:
-        """Refuse (InputError) filters that keep so many frames that the memory would be full.
-
-        Those that drop frames keep none of them, and the process does not grow.
-        """
+        """Refuse (InputError) filters that keep so many frames that the memory would be full."""
+        # Those that drop frames keep none of them, and the process does not grow.
         self._fed += 1
         kept = self._fed - self._given
         if self._fed % _CHECKED or self._before is None or kept <= self._fed // 2:

@@ -265,10 +265,8 @@ class FilterStep(Holder, Step):
         ))  # fmt: skip
 
     def _ending(self, picture: PictureInfo) -> tuple[Filter, ...]:
-        """Return the filters that bring results to their pixel format, matrix and range.
-
-        Without the first one FFmpeg might do it before the other filters of the chain.
-        """
+        """Return the filters that bring results to their pixel format, matrix and range."""
+        # Without the first one FFmpeg might do it before the other filters of the chain.
         matrix = self._matrix if picture.colorspace == UNSPECIFIED else picture.colorspace
         stated = {
             "color_spaces": _name(MATRICES, matrix),

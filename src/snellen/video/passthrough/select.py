@@ -45,11 +45,9 @@ def first_packets(info: MediaInfo, streams: list[StreamInfo]) -> dict[int, Packe
 
 
 def _is_written_by_muxer(stream: StreamInfo, video: StreamInfo) -> bool:
-    """Return whether the muxer of mov or mp4 makes this track itself, of chapters or a tag.
-
-    Chapters are stored in a text track, which FFmpeg presents as data that is not to be read; the
-    time code has a track of its own, and a tag of the video.
-    """
+    """Return whether the muxer of mov or mp4 makes this track itself, of chapters or a tag."""
+    # Chapters are stored in a text track, which FFmpeg presents as data that is not to be read; the
+    # time code has a track of its own, and a tag of the video.
     if stream.type != "data":
         return False
     code = stream.tags.get("timecode")

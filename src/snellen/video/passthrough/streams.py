@@ -268,11 +268,9 @@ class Copier:
         heapq.heappush(self._waiting, Waiting(copy.latest, next(self._number), packet, copy))
 
     def _cut_start(self, packet: Packet[Any], copy: Copy) -> bool:
-        """Return whether the packet lies behind the clip's start; shorten subtitles to it.
-
-        Without a clip's start, only some containers need this: without an edit list that skips
-        the rest.
-        """
+        """Return whether the packet lies behind the clip's start; shorten subtitles to it."""
+        # Without a clip's start, only some containers need this: without an edit list that skips
+        # the rest.
         whole = self._info.clip.start is None
         if packet.pts is None or (whole and not self._unedited):
             return True

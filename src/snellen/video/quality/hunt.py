@@ -258,10 +258,8 @@ class Hunt:
             )
 
     def _numbers(self, excerpt: Excerpt) -> tuple[int, ...]:
-        """Return which frames of an excerpt are given to the metric.
-
-        Where it looks at several in a row, it gets the one before, too, which has no score.
-        """
+        """Return which frames of an excerpt are given to the metric."""
+        # Where it looks at several in a row, it gets the one before, too, which has no score.
         first = excerpt.scored.start
         if self._most is None and first:
             return tuple(range(first - 1, excerpt.scored.stop))

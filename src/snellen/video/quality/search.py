@@ -113,10 +113,8 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
 
 
 def _beyond(scale: Scale, tried: dict[float, float], away: int) -> float:
-    """Return the next quality where all that were tried are on one side of the target.
-
-    `away` is 1 where they are too good, -1 where they are not good enough.
-    """
+    """Return the next quality where all that were tried are on one side of the target."""
+    # `away` is 1 where they are too good, -1 where they are not good enough.
     edge, *others = sorted(tried, key=lambda one: -away * one)
     jump = _JUMP
     if others:  # as steep as between the last two

@@ -271,11 +271,9 @@ class Film:
         return self._store.whole(self._how.numbers)
 
     def _next(self, working: Collection[int]) -> SegmentTask | None:
-        """Return the first segment that is due: missing, or not what the one before it expects.
-
-        What it expects is known where all before are finished. Those that are finished for good, as
-        are all before them, are not looked at again.
-        """
+        """Return the first segment that is due: missing, or not what the one before it expects."""
+        # What it expects is known where all before are finished. Those that are finished for good,
+        # as are all before them, are not looked at again.
         cuts, records, numbers = self._cuts.cuts, self._store.records, self._how.numbers
         before = records.get(self._settled)
         final = True

@@ -107,10 +107,8 @@ def record_of(found: dict[str, Any]) -> Record:
 
 
 def _checked(value: _T) -> _T:
-    """Return what a manifest says (ValueError: a field is not of its type, or a number is absurd).
-
-    Times may be negative; counts are not.
-    """
+    """Return what a manifest says (ValueError: a field is of another type, or absurd)."""
+    # Times may be negative; counts are not.
     for field in fields(value):
         found = getattr(value, field.name)
         texts = field.type == "tuple[str, ...]"

@@ -124,12 +124,10 @@ def _luma(frame: VideoFrame) -> npt.NDArray[np.uint8]:
 def _bits(
     container: InputContainer, stream: VideoStream, path: Path, sizes: Sequence[int]
 ) -> float | None:
-    """Return the bits a pixel: as the stream states, else of its packets that were read.
-
-    They begin at key frames, which are larger than others: no more than those of the whole file.
-    That alone would not do, since other streams may be far larger than the video: lossless audio
-    beside a small picture.
-    """
+    """Return the bits a pixel: as the stream states, else of its packets that were read."""
+    # They begin at key frames, which are larger than others: no more than those of the whole file.
+    # That alone would not do, since other streams may be far larger than the video: lossless audio
+    # beside a small picture.
     samples = stream.width * stream.height
     rate: float | None = stream.codec_context.bit_rate
     per_second = samples * float(rate_of(stream))

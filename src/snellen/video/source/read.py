@@ -200,10 +200,8 @@ class Reader:
         return self._file if isinstance(self._file, Path) and self._file.is_file() else None
 
     def _count_unseen(self) -> None:
-        """Count packets of the clip that gave no frame, where that is certain to be a loss.
-
-        Packets before the first frame may refer to one that the file never held.
-        """
+        """Count packets of the clip that gave no frame, where that is certain to be a loss."""
+        # Packets before the first frame may refer to one that the file never held.
         first, last = self._earliest, self._latest
         if first is None or last is None:
             return

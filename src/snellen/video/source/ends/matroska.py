@@ -53,11 +53,9 @@ def _is_begun(head: bytes) -> bool:
 
 
 def _number(data: bytes, keep: bool = False) -> tuple[int | None, int]:
-    """Return an EBML number, and how many bytes it takes: 1 to 8, or 0 if it is none or is cut.
-
-    Its leading zero bits give its length. `keep` keeps the marker bit behind them, which belongs to
-    an element's ID. A number all of whose bits are set is None: unknown.
-    """
+    """Return an EBML number, and how many bytes it takes: 1 to 8, or 0 if it is none or is cut."""
+    # Its leading zero bits give its length. `keep` keeps the marker bit behind them, which belongs
+    # to an element's ID. A number all of whose bits are set is None: unknown.
     if not data or not data[0]:
         return None, 0
     length = 9 - data[0].bit_length()
