@@ -41,6 +41,15 @@ FRAMES = "frames"
 """The prior "auto" of stills, for each frame of a video, too."""
 
 
+def decoder_option(**about: Any) -> Any:
+    """Return the field for what decodes video."""
+    text = (
+        "What decodes video; auto is the CPU, by FFmpeg. nvdec, experimental (never yet run on "
+        "hardware), is NVIDIA's, and falls back to the CPU."
+    )
+    return option("auto", text, choices=DECODERS, **about)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class VideoOptions(Brief):
     """How videos are read and written; images ignore all of it."""
@@ -49,11 +58,7 @@ class VideoOptions(Brief):
     """Part of the video, and what becomes of interlaced pictures."""
     encoding: Encoding = option(Encoding, group=ENCODING)
     """Encoder and its options."""
-    decoder: str = option(
-        "auto", choices=DECODERS,
-        help="What decodes video; auto is the CPU, by FFmpeg. nvdec, experimental (never yet run "
-        "on hardware), is NVIDIA's, and falls back to the CPU.",
-    )  # fmt: skip
+    decoder: str = decoder_option()
     audio: str = option(
         "copy", choices=AUDIO, group=ENCODING, effect="result",
         help="Copy audio as it is, make AAC or Opus of what is not so yet, or leave it out (none).",

@@ -175,13 +175,7 @@ def _plane(path: Path, data_range: float | None, warn: Warn) -> Plane:
 def _greys(
     path: Path, pixels: npt.NDArray[Any], data_range: float | None, warn: Warn
 ) -> npt.NDArray[np.float64]:
-    """Return the luma of floats as 0 … WHITE. What is a little beyond black and white is clipped.
-
-    Raises
-    ------
-    InputError
-        Samples far beyond: they have another range, and scores depend on it; or not finite ones.
-    """
+    """Return the luma of floats as 0 … WHITE; a little beyond is clipped, and more is an error."""
     peak = white.white(pixels.dtype, data_range)
     least, most = float(pixels.min()), float(pixels.max())
     if not (isfinite(least) and isfinite(most)):

@@ -11,12 +11,12 @@ from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.jobs.inputs import PIPE
 from snellen.jobs.options import (
-    DECODERS,
     MadSettings,
     RunOptions,
     check_decoder,
     check_positive,
     check_workers,
+    decoder_option,
     optional_path,
     path,
 )
@@ -67,11 +67,7 @@ class ScoreOptions(RunOptions):
     )  # fmt: skip
     clip: Clip = option(Clip, group=VIDEO, media="video", without=("map",))
     """Part of the reference; `frames`: at most so many pairs, of images too."""
-    decoder: str = option(
-        "auto", choices=DECODERS, group=VIDEO, media="video", effect="machine",
-        help="What decodes video; auto is the CPU, by FFmpeg. nvdec, experimental (never yet run "
-        "on hardware), is NVIDIA's, and falls back to the CPU.",
-    )  # fmt: skip
+    decoder: str = decoder_option(group=VIDEO, media="video", effect="machine")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", registry.chosen(self.metrics, films=True))

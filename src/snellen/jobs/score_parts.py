@@ -227,28 +227,7 @@ def _share(
     total: int,
     work: str,
 ) -> _Joined:
-    """Have workers score parts of a job, and add what they find to a run, in order.
-
-    Parameters
-    ----------
-    run : ScoreRun
-        Of the whole.
-    job : ScoreJob
-        Of each part.
-    devices : tuple of str
-        Of the workers, where there is no cluster.
-    parts : callable
-        Returns the parts for so many workers.
-    total : int
-        Pairs, for progress.
-    work : str
-        What the workers share.
-
-    Raises
-    ------
-    SnellenError
-        Of the first part that cannot be scored; or nothing runs the work.
-    """
+    """Have workers score parts of a job, and add what they find to the whole run in order."""
     if job.profile:
         raise InputError(
             "got `profile` with several workers, whose stages run at once",

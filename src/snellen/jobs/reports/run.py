@@ -84,18 +84,9 @@ def score_and_report(
 
 
 class _Heard:
-    """Events of scores, which call files as the report does.
+    """Events of scores, which call files as the report does."""
 
-    Parameters
-    ----------
-    events : Collected
-        Receives them.
-    called : mapping
-        File → what it is called.
-    quiet : bool
-        Whether nothing is said of results that are larger than their source: the report says it.
-    """
-
+    # `quiet`: nothing is said of results that are larger than their source; the report says it.
     def __init__(self, events: Collected, called: Mapping[str, str], quiet: bool) -> None:
         self._events, self._called, self._quiet = events, called, quiet
 
