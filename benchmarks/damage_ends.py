@@ -1,4 +1,4 @@
-"""What is said of films that are cut at random bytes: by container, how often and whether.
+"""Cuts films at random bytes, and counts by container how often the loss is reported.
 
 ``python -m benchmarks.damage_ends -o benchmarks/results/damage-ends.json``
 """

@@ -14,7 +14,7 @@ class Section(NamedTuple):
     """One part of a report and its table."""
 
     keys: tuple[str, ...]
-    """Where it is in a report; the second name is that of older files."""
+    """The keys of a report under which it is; the second is that of older files."""
     head: list[str]
     rows: Callable[[Any], Rows]
 

@@ -39,7 +39,7 @@ REPEATED = {1: 100, 16: 60, 132: 20, 1024: 4}
 """Batches, and how often each is transformed in one CUDA graph."""
 CUFFT, TODAY = "cuFFT", "small.cu"
 GAIN = 1.02
-"""How many times as long the kernels of small.cu must take, to be replaced."""
+"""The least ratio of the time of the kernels of small.cu to that of others, to be replaced."""
 
 Run = Callable[[Any, Any], None]
 Row = dict[str, Any]

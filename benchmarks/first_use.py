@@ -1,4 +1,4 @@
-"""Where the first seconds go: `python -m benchmarks.first_use`. For tables: `snellen bench calls`.
+"""Times the steps of a first use: `python -m benchmarks.first_use`; see `snellen bench calls`.
 
 Each call is made in a process of its own whose caches are empty, then in another one with the
 caches that the first has left. Beside the seconds stand the programs that NVRTC compiled for us,

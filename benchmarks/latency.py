@@ -39,7 +39,7 @@ EDGES = "taper"
 HOST, LOCKED, WARM_START = "Deblurrer", "Deblurrer, page-locked", "Deblurrer, warm start"
 STREAM = "Stream, push to pop"
 LINES = (HOST, LOCKED, WARM_START, STREAM)
-"""What is timed; on a CPU there is nothing to lock."""
+"""The work that is timed; on a CPU there is nothing to lock."""
 
 Restore = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 Say = Callable[[str], None]

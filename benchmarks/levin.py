@@ -54,7 +54,7 @@ class Picture(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """How far a picture is from the sharp one."""
+    """The distance of a picture from the sharp one."""
 
     error: float
     """Mean of squared differences."""

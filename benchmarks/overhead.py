@@ -41,7 +41,7 @@ from snellen.video.progress import Meter
 from snellen.video.segments.values import SegmentTask
 
 SECONDS, FRAMES = 10, 2
-"""Of a segment in "film": as short as one may be."""
+"""Length of a segment in "film", as short as one may be."""
 WORKERS = (1, 2, 4, 8)
 SIZE = (64, 48)
 
@@ -54,7 +54,7 @@ class Dealer:
 
     @property
     def slots(self) -> int:
-        """How many there may be at once."""
+        """The most that there may be at once."""
         return self._pool.slots
 
     def submit(self, task: SegmentTask) -> None:

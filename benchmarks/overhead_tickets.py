@@ -1,4 +1,4 @@
-"""What workers do in `benchmarks.overhead`: a module that imports little."""
+"""Tickets that workers run in `benchmarks.overhead`: a module that imports little."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snellen.video.segments.packets import PacketWriter
 from snellen.video.segments.values import Record
 
 BYTES = 1 << 16
-"""Of a segment."""
+"""Size of a segment."""
 
 
 class Written(Ticket):
@@ -40,7 +40,7 @@ class Written(Ticket):
 
 
 class Hello(Ticket):
-    """What a worker answers as soon as it has imported what the segment of a film needs."""
+    """A ticket, answered as soon as a worker has imported what the segment of a film needs."""
 
     __slots__ = ()
     is_needed = True

@@ -18,16 +18,16 @@ Spread = dict[str, float]
 
 
 class Key(NamedTuple):
-    """What one cell is about."""
+    """The subject of one cell."""
 
     method: str
     where: str
     """"cpu" or "cuda"."""
     size: str
-    """Of whole calls: what is called."""
+    """The function that is called, for whole calls."""
     batch: int
     kind: str
-    """Of whole calls: on which devices."""
+    """The devices, for whole calls."""
 
     @property
     def name(self) -> str:
@@ -41,12 +41,12 @@ class Cell:
     """Our times."""
 
     ms: Spread
-    """Of the computation alone."""
+    """Times of the computation alone."""
     call: dict[str, Any] | None = None
-    """Of the call from host memory to host memory: "cold", a number, and "warm", a spread."""
+    """Times of the call from host memory to host memory: "cold", a number, and "warm", a spread."""
     stages: dict[str, Spread] = field(default_factory=dict)
     memory: float | None = None
-    """Of a GPU, for all arrays of the computation, MB."""
+    """Memory of a GPU for all arrays of the computation, MB."""
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def device(self) -> str:
-        """What the device calls itself."""
+        """The name that the device gives itself."""
         machine = self.report["machine"]
         if self.where == "cpu":
             return f"{machine['cpu']}, {machine['threads']} cores"

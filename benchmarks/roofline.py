@@ -22,7 +22,7 @@ from snellen.mad.definition import grid
 DIMS = {2: 28, 3: 30, 4: 31}
 """Dimensions of the shipped models, by scale."""
 ANCHORS = 1024
-"""Of the shipped models."""
+"""Anchors of the shipped models."""
 REAL = 4
 """Bytes of MAD's float32."""
 

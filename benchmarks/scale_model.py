@@ -19,7 +19,7 @@ CALLS = "calls-h100.json"
 SCORED = "snellen score, two films"
 OVERHEAD = "scale/overhead.json"
 HOURS, SEGMENTS = 4, 2000
-"""Of the film whose overhead is told."""
+"""Length and segments of the film whose overhead is told."""
 PIXELS = 1920 * 1080
 OUT = 4
 """Pixels of the result for each of the input."""
@@ -44,7 +44,7 @@ class Constant(NamedTuple):
 
 @dataclass(frozen=True)
 class Constants:
-    """What the model knows: 1080p → 4K, 8 bits, 4:2:0, by A+."""
+    """Figures that the model takes: 1080p → 4K, 8 bits, 4:2:0, by A+."""
 
     gpu: Constant
     decoded: Constant
@@ -145,9 +145,9 @@ class Machines:
 
     nodes: int
     gpus: int
-    """Of each node."""
+    """GPUs of each node."""
     cores: int
-    """Of each node."""
+    """Cores of each node."""
 
 
 def limits(known: Constants, machines: Machines, encoder: str = "veryfast") -> dict[str, float]:

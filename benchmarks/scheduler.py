@@ -46,17 +46,17 @@ from snellen.video.segments.store import Store
 from snellen.video.segments.values import Cut, Record, SegmentTask
 
 FRAMES = 100
-"""Of each segment; the simulation's time does not depend on it."""
+"""Length of each segment; the simulation's time does not depend on it."""
 
 
 @dataclass(frozen=True)
 class World:
-    """What happens to the workers."""
+    """Workers, their times and their faults."""
 
     segments: int = 10_000
     nodes: int = 8
     workers: int = 8
-    """Of each node."""
+    """Workers of each node."""
     seconds: float = 60.0
     """That a segment takes, median."""
     spread: float = 0.2
@@ -71,7 +71,7 @@ class World:
     lost: int = 1
     """Nodes that are lost for good."""
     deaths: int = 1
-    """Of the driver, which is started again."""
+    """Deaths of the driver, which is started again."""
     differing: float = 0.0
     """Share of segments that begin with another frame where the one before is not known yet."""
     start: float = 3.0
@@ -81,14 +81,14 @@ class World:
 
 @dataclass
 class Outcome:
-    """What became of the film."""
+    """The result for the film."""
 
     seconds: float
-    """Of the simulation's clock."""
+    """Time on the simulation's clock."""
     ideal: float
     """If all workers that are not lost were busy with segments that succeed, to the end."""
     recorded: Counter[int]
-    """How often each segment was finished and noted."""
+    """The number of times that each segment was finished and noted."""
     tries: int
     """Segments that were begun."""
     second: int

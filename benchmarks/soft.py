@@ -1,4 +1,4 @@
-"""Where a soft source's model pays: `python -m benchmarks.soft --trainset FOLDER FILM SOFT`.
+"""Finds where a soft model pays: `python -m benchmarks.soft --trainset FOLDER FILM SOFT`.
 
 FILM and SOFT are models of one method and scale. Held-out stills become coded clips with several
 blurs; eight scenes are a film, whose sharpness is measured as `snellen upscale` measures it. The

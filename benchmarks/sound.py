@@ -31,7 +31,7 @@ Edit = Callable[[bytes, random.Random], bytes]
 
 @dataclass(frozen=True)
 class Film:
-    """How a film is made."""
+    """A way to make a film."""
 
     name: str
     """Its suffix is the container's."""
@@ -45,15 +45,15 @@ class Film:
     container: dict[str, str] = field(default_factory=dict)
     audio: str | None = None
     live: bool = False
-    """Whether it is written without seeking back, as into a pipe or a socket."""
+    """True if it is written without seeking back, as into a pipe or a socket."""
     uneven: bool = False
-    """Whether its frame rate varies."""
+    """True if its frame rate varies."""
     edit: Edit | None = None
-    """What is done to the file."""
+    """A change of the file."""
 
 
 class _Pipe(io.BytesIO):
-    """What FFmpeg writes without seeking back."""
+    """Containers that FFmpeg writes without seeking back."""
 
     seek = None  # type: ignore[assignment]
     seekable = None  # type: ignore[assignment]

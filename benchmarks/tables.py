@@ -56,7 +56,7 @@ KINDS = {
 
 
 CROPS = "Crops side by side; PSNR is that of the whole picture"
-"""What docs/benchmarks/quality.png shows, which benchmarks.quality_crops draws."""
+"""The legend of docs/benchmarks/quality.png, which benchmarks.quality_crops draws."""
 HOW = (
     "`snellen bench aplus`, `cnn`, `mad`, `mia` and `fft` print our times for your machine, "
     "`snellen bench calls` those of whole calls, each in a fresh process; `python -m "
@@ -76,7 +76,7 @@ class Highlight(NamedTuple):
     stock: tuple[str, ...]
     """The stock lines that do the same work: ours is compared with the fastest of them."""
     alone: bool = False
-    """Whether the row is there without a stock line, too."""
+    """True if the row is there without a stock line, too."""
 
 
 OPERATORS = "cuFFT, CUDA graph", "PyTorch, CUDA graph"

@@ -33,7 +33,7 @@ AGREE = 0.01
 """Grey levels by which a result in float32 may differ from float64 on average: features differ by
 1e-6 of white, a patch near a tie takes another anchor. PyTorch's bicubic adds 1e-6 more."""
 COMPARED = 3
-"""How many sizes are compared: the first of each scale."""
+"""The number of sizes that are compared: the first of each scale."""
 INNER = 5
 """Input pixels at each edge that are not compared: PyTorch leaves out what lies beyond it."""
 

@@ -31,9 +31,9 @@ class Stock:
     Raises SnellenError where it is wrong; by default nothing is compared: it does less, or it is
     the reference itself."""
     count: float = 1.0
-    """How many of the case's computations one run of the line does."""
+    """The number of the case's computations that one run of the line does."""
     facts: Figures = field(default_factory=dict)
-    """What else is to be known."""
+    """A remark."""
 
 
 def within(figures: Figures, most: float) -> Figures:

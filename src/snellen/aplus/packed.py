@@ -63,7 +63,7 @@ class Packed(Brief):
 
     @property
     def tensors(self) -> dict[str, npt.NDArray[np.generic]]:
-        """What the file holds instead of projections, by name."""
+        """The arrays that the file holds instead of projections, by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def unpacked(self) -> npt.NDArray[np.float16]:

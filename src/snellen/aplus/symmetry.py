@@ -24,7 +24,7 @@ Int32 = npt.NDArray[np.int32]
 
 
 class Kind(IntEnum):
-    """How a coordinate of a feature changes: the irreducible representations of the square."""
+    """The changes of a coordinate of a feature: the irreducible representations of the square."""
 
     SAME = 0
     """It never changes."""

@@ -48,7 +48,7 @@ class Kernel:
     before: Work = lambda: None
     """Runs before each timed run, outside of its time."""
     count: float = 1.0
-    """How many of the case's computations one run does: its time is divided by it."""
+    """The number of the case's computations that one run does: its time is divided by it."""
     facts: Figures = field(default_factory=dict)
     """Further facts, as registers and shared memory."""
 

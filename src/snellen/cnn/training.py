@@ -60,7 +60,7 @@ class NetworkReport:
     begun: int
     """Step from which an interrupted training went on; 0: this run did all."""
     device: str
-    """Where it was trained: the GPU's name, or CPU."""
+    """The device that trained it: the GPU's name, or CPU."""
     held_out: Mapping[int, float]
     """Step → mean PSNR in dB on the images that were held out."""
     seconds: float

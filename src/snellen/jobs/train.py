@@ -49,7 +49,7 @@ class TrainJob(Job):
     threads: int | None = None
     """CPU threads; None: one for each core of this process."""
     device: str = "auto"
-    """Where a network is trained: "cpu", "cuda", "cuda:N", or "auto": a GPU if PyTorch finds one.
+    """The device of a network: "cpu", "cuda", "cuda:N", or "auto": a GPU if PyTorch finds one.
     A+ is learnt on the CPU."""
     overwrite: bool = False
     """True: a file called `target` is replaced."""

@@ -1,4 +1,4 @@
-"""How the work scales: frames a second by 1, 2, 4 and 8 workers, on as many GPUs, or on the CPU.
+"""Measures frames a second by 1, 2, 4 and 8 workers, on as many GPUs, or on the CPU.
 
 Three kinds of work, each shared among processes as in a run. "discard": frames that are made in
 each worker, enlarged and discarded. "film": a film into a film, beside as many encoders alone on

@@ -29,7 +29,7 @@ times on an H100 (lab/cnn.md). Large tiles compute less around them."""
 
 
 WARPGROUP_ARCH, WARPGROUP_CHANNELS = "sm_90", 32
-"""Where four warps may multiply together (wgmma), and the channels of a body that they take."""
+"""Devices on which four warps may multiply together (wgmma), and the channels that they take."""
 
 WARPGROUP_TILES = (
     (30, 24, 16, 1), (32, 20, 16, 1), (26, 24, 16, 1), (32, 16, 16, 1), (16, 16, 16, 1),
@@ -39,7 +39,7 @@ WARPGROUP_TILES = (
 
 @dataclass(frozen=True)
 class Layout:
-    """How a block divides its work, and its shared memory."""
+    """The division of the work among the warps of a block, and its shared memory."""
 
     scale: int
     """Magnification s."""

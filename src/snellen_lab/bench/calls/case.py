@@ -80,7 +80,7 @@ class Call(ABC):
 
     @property
     def units(self) -> int:
-        """How many units a call has: 1, or the frames of a film."""
+        """The number of units of a call: 1, or the frames of a film."""
         return 1
 
     @abstractmethod

@@ -1,1 +1,1 @@
-"""How good enlarged pictures are: standard sets, and clips that are softened, shrunk and coded."""
+"""Measures enlarged pictures: standard sets, and clips that are softened, shrunk and coded."""
