@@ -16,7 +16,7 @@ from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.files import AnyJob, protected
 from snellen.jobs.first_use import announced
 from snellen.jobs.profile import recorded
-from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
+from snellen.jobs.score import ScoreJob, ScoreResult
 from snellen.jobs.sequence import makes_film
 from snellen.jobs.train import TrainJob, TrainResult, run_train
 from snellen.jobs.upload import Staged
@@ -150,10 +150,9 @@ def run_score(job: ScoreJob, events: Events) -> ScoreResult:
         There is no score; OutputError: a folder takes no file.
     """
     kind = job.check()
-    from snellen.jobs.score_kinds import films, folders, images
+    from snellen.jobs.score_kinds import RUNS
 
-    runs = {FILM: films, FOLDER: folders, IMAGE: images}
-    return runs[kind](job, Collected(events))
+    return RUNS[kind](job, Collected(events))
 
 
 def raised(result: R) -> R:

@@ -97,3 +97,7 @@ def _damage(summary: Summary) -> IncompleteError | None:
         f"damaged: {'; '.join(summary.lost)}; what could be decoded was scored, and frames behind "
         "the damage may have met others than their own"
     )
+
+
+RUNS = {FILM: films, FOLDER: folders, IMAGE: images}
+"""The function that scores each kind of inputs."""

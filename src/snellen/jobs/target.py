@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format
-from snellen.jobs.events import Events
+from snellen.jobs.events import Events, notify
 from snellen.jobs.fallback import on_device
-from snellen.mad.definition import SMALLEST
 from snellen.mad.scorer import Scorer
-from snellen.metrics.registry import METRICS, Metric
+from snellen.metrics.registry import MAD, METRICS, Metric
 from snellen.video.quality.values import Aim, Measure, Pair
 from snellen.video.sink.encoding import Encoding
 
@@ -43,13 +43,7 @@ class MadMeasure:
     def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
         """Return the scores of frames of a format, which is the same in every call."""
         if self._scorer is None:
-            if min(format.width, format.height) < SMALLEST:
-                raise InputError(
-                    f"{self._subject}: got pictures of {format.width}×{format.height}; expected at "
-                    f"least {SMALLEST}×{SMALLEST} for `target_mad`, as MAD leaves a margin out",
-                    parameter="target_mad",
-                    advice="give `crf` instead",
-                )
+            _check_size(METRICS[MAD], format, self._subject)
 
             def prepared(device: str) -> Scorer:
                 scorer = Scorer(device=device)
@@ -66,19 +60,32 @@ class MadMeasure:
             self._scorer = None
 
 
+def _check_size(metric: Metric, format: Format, subject: str) -> None:
+    """Refuse (InputError) pictures that are too small for a metric."""
+    least, parameter = metric.smallest, f"target_{metric.name}"
+    if min(format.width, format.height) < least:
+        raise InputError(
+            f"{subject}: got pictures of {format.width}×{format.height}; expected at least "
+            f"{least}×{least} for `{parameter}`{metric.why}",
+            parameter=parameter,
+            advice="give `crf` instead",
+        )
+
+
 class PlaneMeasure:
     """A metric of two planes of luma, as a `snellen.video.quality.values.Measure`."""
 
     most: int | None = 1 << 30
     """All frames of the excerpts: it takes little time."""
 
-    def __init__(self, metric: Metric) -> None:
-        self._measure = metric.measure
+    def __init__(self, metric: Metric, subject: str) -> None:
+        self._metric, self._subject = metric, subject
 
     def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
         """Return the scores of frames of a format."""
-        white = float((1 << format.bits) - 1)
-        return [self._measure(one, other, white) for one, other in pairs]
+        _check_size(self._metric, format, self._subject)
+        measure, white = self._metric.measure, float((1 << format.bits) - 1)
+        return [measure(one, other, white) for one, other in pairs]
 
     def close(self) -> None:
         """Nothing is kept."""
@@ -115,11 +122,6 @@ def aim_of(
     if target is None:
         return None
 
-    def say(text: str) -> None:
-        notice = getattr(events, "notice", None)
-        if notice is not None:
-            notice(subject, text)
-
     metric = METRICS[target.metric]
     if metric.films_only and not metric.module.is_there():
         raise metric.module.refused(target.parameter)
@@ -127,7 +129,7 @@ def aim_of(
     if metric.films_only:
         measure = metric.module.Measure(subject)
     elif metric.home is not None:
-        measure = PlaneMeasure(metric)
+        measure = PlaneMeasure(metric, subject)
     else:
         measure = MadMeasure(device, subject, events)
-    return Aim(target, measure, say, aside)
+    return Aim(target, measure, partial(notify, events, subject), aside)

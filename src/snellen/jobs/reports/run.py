@@ -22,7 +22,7 @@ from snellen.jobs.reports import pictures as pictures_of
 from snellen.jobs.reports.choice import Choice, choose
 from snellen.jobs.reports.shelf import Shelf
 from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
-from snellen.jobs.score_kinds import films, folders, images
+from snellen.jobs.score_kinds import RUNS, films
 from snellen.jobs.score_table import ScoreRow
 from snellen.mad import heatmap
 from snellen.metrics.registry import MAD, of_column
@@ -75,7 +75,7 @@ def score_and_report(
     """Score all variants, and write the report, as `run_compare`; the others as of `report`."""
     kind, began = job.check(), time.monotonic()
     run: Callable[[ScoreJob, Collected], ScoreResult]
-    run = {FILM: films, FOLDER: folders, IMAGE: images}[kind]
+    run = RUNS[kind]
     if kind == FILM and shown is not None:
         run = partial(films, opened=shown.opened)
     heard = _Heard(events, _called(job, wording), quiet=job.is_source)
