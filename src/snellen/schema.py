@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from dataclasses import Field
 
 FILES = "Inputs and outputs"
 METHOD = "Method"
@@ -132,14 +135,9 @@ def _parameters(kind: Any) -> dict[str, Parameter]:
 
 
 def _flattened(kind: type, path: tuple[str, ...], outer: Option) -> Iterator[Parameter]:
-    from dataclasses import MISSING, fields, is_dataclass
+    from dataclasses import MISSING, is_dataclass
 
-    def place(name: str) -> int:
-        """Return where a field comes: before those of the classes that its own is made from."""
-        own = (name in vars(one).get("__annotations__", ()) for one in kind.__mro__)
-        return [*own].index(True)
-
-    for one in sorted(fields(kind), key=lambda one: place(one.name)):
+    for one in ordered(kind):
         about = one.metadata.get(_KEY)
         if about is None:
             continue
@@ -154,6 +152,20 @@ def _flattened(kind: type, path: tuple[str, ...], outer: Option) -> Iterator[Par
         default = None if default == () else default
         held = str(one.type)
         yield Parameter(name, about, about.accepts or held, held, default, here)
+
+
+def ordered(kind: Any) -> list[Field[Any]]:
+    """Return the fields of a dataclass, each before those of the classes that its own derives from.
+
+    As functions, help and `repr` show them.
+    """
+    from dataclasses import fields
+
+    def place(name: str) -> int:
+        own = (name in vars(one).get("__annotations__", ()) for one in kind.__mro__)
+        return [*own].index(True)
+
+    return sorted(fields(kind), key=lambda one: place(one.name))
 
 
 def nested(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:

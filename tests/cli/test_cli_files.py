@@ -212,17 +212,14 @@ def test_values_are_checked_before_any_work(capsys, here, value):
 
 
 def test_help_has_the_real_defaults(capsys):
-    from snellen.video.sink.encoders import _PRESETS, _QUALITY
+    from snellen.video.sink.registry import ENCODERS, defaults
 
     assert run("upscale", "--help") == 0
     said = " ".join(capsys.readouterr().out.replace("-\n", "-").split())
-    (quality,) = re.findall(
-        r"\[default: (\d+); libsvtav1 (\d+), libvpx- ?vp9 (\d+), libvpx (\d+), nvenc", said
-    )
-    names = ("libx264", "libsvtav1", "libvpx-vp9", "libvpx")
-    assert [int(one) for one in quality] == [_QUALITY[name] for name in names]
-    assert _QUALITY["libx265"] == _QUALITY["libx264"] == _QUALITY["hevc_nvenc"]
-    assert f"[default: {_PRESETS['libx264']}; libsvtav1 {_PRESETS['libsvtav1']}]" in said
+    assert f"loss: {defaults(lambda one: one.crf)}]" in said.replace("libvpx- vp9", "libvpx-vp9")
+    assert f"[default: {defaults(lambda one: one.preset)}]" in said
+    quality = {name: known.crf for name, known in ENCODERS.items()}
+    assert quality["libx265"] == quality["libx264"] == quality["hevc_nvenc"] == 16
 
 
 @pytest.mark.slow

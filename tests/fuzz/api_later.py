@@ -9,7 +9,7 @@ from typing import Any
 import snellen
 from fuzz import films
 from fuzz.api_targets import Target, plain_values, round_trip
-from snellen import jobs
+from snellen import jobs, schema
 
 _QUICK = {"device": "cpu", "scale": 2, "preset": "ultrafast", "frames": 2}
 
@@ -41,7 +41,7 @@ def targets(folder: Path) -> list[Target]:
     pair = jobs.ScoreJob(reference=one, distorted=two, device="cpu", metrics=("psnr",))
     return [
         Target("Enhancement", jobs.Enhancement, lambda r: {}, enhancement, ("deblur",),
-             lambda made: [named(made), plain_values(made)]),  # type: ignore[arg-type,return-value]
+             lambda made: [schema.named(made), plain_values(made)]),  # type: ignore[arg-type,return-value]
         Target("upscale_file film", snellen.upscale_file,
              lambda r: {"source": film, "target": out(r), **_QUICK},
              (*enhancement, *aim[:-1], "report", "report_size", "segments", "keep_segments",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import pickle
 import random
@@ -128,6 +129,11 @@ def settings(**given: Any) -> Callable[[random.Random], dict[str, Any]]:
     return lambda rng: dict(given)
 
 
+def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the parameters behind the sources and the target."""
+    return tuple(inspect.signature(function).parameters)[2:]
+
+
 def targets(folder: Path) -> list[Target]:
     """Return everything that is public, over pictures in a folder."""
     one, two = folder / "a.png", folder / "b.png"
@@ -208,7 +214,7 @@ def targets(folder: Path) -> list[Target]:
                 *film[-4:-2], *video)),
         Target("upscale_files", snellen.upscale_files,
                lambda r: {"sources": [one], "target": folder / "out", "overwrite": True},
-               ("scale", "model", "recursive", "skip_existing", *video)),
+               _keywords(snellen.upscale_files)),
         Target("deblur_file", snellen.deblur_file,
                lambda r: {"source": one, "target": out(r), "psf_size": 5, "iterations": 2},
                (*mia, "psf_start", "region", "positions", "paste_back", "window", "warm",
@@ -216,7 +222,7 @@ def targets(folder: Path) -> list[Target]:
         Target("deblur_files", snellen.deblur_files,
                lambda r: {"sources": [one], "target": folder / "out", "overwrite": True,
                           "psf_size": 5, "iterations": 2},
-               (*mia, "psf_out", "recursive", "skip_existing", *video)),
+               _keywords(snellen.deblur_files)),
         Target("score_files", snellen.score_files,
                lambda r: {"reference": one, "distorted": two},
                (*mad, "metrics", "resize", "offset", "align", "every", "temporal", "table", "maps",

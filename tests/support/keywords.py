@@ -31,7 +31,6 @@ from snellen.jobs.options import File, Time
 from snellen.jobs.positions import Region
 from snellen.upscaling.shipped import Method, SourceKind
 '''.lstrip()
-_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def text() -> str:

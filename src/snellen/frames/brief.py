@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from typing import Any
 
 from snellen.frames.brief_values import brief
+from snellen.schema import ordered
 
 FLAT = {"flat": True}
 """Metadata of a field that holds a mapping: its entries are shown as fields."""
@@ -32,7 +33,7 @@ class Brief:
 
 def shown(value: Brief) -> Iterator[tuple[str, Any]]:
     """Yield the fields that differ from their defaults, by name."""
-    for field in fields(value):  # type: ignore[arg-type]  # each subclass is a dataclass
+    for field in ordered(type(value)):
         if field.metadata == FLAT:
             yield from getattr(value, field.name).items()
         elif field.repr and not _is_default(field, found := getattr(value, field.name)):

@@ -15,6 +15,7 @@ from typing import Any, Self
 from snellen.errors import InputError, quoted
 from snellen.files.remote import Remote, typed
 from snellen.frames.brief import Brief
+from snellen.schema import ordered
 
 VERSION = 1
 """The version of the JSON rises when a job of before can no longer be read."""
@@ -79,7 +80,7 @@ class Job(Brief):
 def chosen(value: Any, prefix: str = "") -> dict[str, Any]:
     """Return the fields of a job that differ from their defaults, nested ones as "video.codec"."""
     found: dict[str, Any] = {}
-    for field in fields(value):
+    for field in ordered(type(value)):
         held, name = getattr(value, field.name), prefix + field.name
         usual = field.default if field.default_factory is MISSING else field.default_factory()
         if is_dataclass(held) and type(held) is type(usual):
