@@ -36,7 +36,7 @@ from benchmarks.overhead_tickets import Hello, Written
 from snellen.files import atomic
 from snellen.jobs.events import Silent
 from snellen.jobs.machine import facts
-from snellen.jobs.pool import Pool
+from snellen.jobs.sharing.pool import Pool
 from snellen.video.progress import Meter
 from snellen.video.segments.values import SegmentTask
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from av.packet import Packet
 
-from snellen.jobs.tickets import Done, Ticket, Worker
+from snellen.jobs.sharing.tickets import Done, Ticket, Worker
 from snellen.video.segments.encode import keep_segment
 from snellen.video.segments.packets import PacketWriter
 from snellen.video.segments.values import Record
@@ -48,6 +48,6 @@ class Hello(Ticket):
 
     def run(self, worker: Worker) -> Done:
         """Return the number of the process."""
-        from snellen.jobs import upscale_video  # noqa: F401  as the ticket of a film does
+        from snellen.jobs.runs import upscale_video  # noqa: F401  as the ticket of a film does
 
         return Done(self.key, os.getpid(), units=0)

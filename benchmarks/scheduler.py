@@ -33,10 +33,10 @@ from av.packet import Packet
 
 from snellen.errors import DeviceError
 from snellen.files import atomic
-from snellen.jobs import pool
 from snellen.jobs.events import Silent
-from snellen.jobs.film_workers import FilmWorkers
-from snellen.jobs.tickets import Done, FilmStep, SegmentTicket
+from snellen.jobs.sharing import pool
+from snellen.jobs.sharing.film_workers import FilmWorkers
+from snellen.jobs.sharing.tickets import Done, FilmStep, SegmentTicket
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter
 from snellen.video.segments.film import Film, Segments, Workers

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from snellen import schema
 from snellen._version import __version__
-from snellen.jobs.arguments import described
+from snellen.jobs.options.arguments import described
 
 project = "Snellen"
 author = "the Snellen authors"

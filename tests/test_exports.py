@@ -223,7 +223,7 @@ def test_commands_for_a_picture_import_little(tmp_path, command):
     last["deblur"] = [*last["upscale"], "--prior", "none", "--iterations", "1"]
     line = f"main({[command, str(picture), '--device', 'cpu', *last[command]]})"
     loaded = modules_after("from snellen.cli import main", line)
-    assert "snellen.jobs.execute" in loaded
+    assert "snellen.jobs.calls.execute" in loaded
     assert not {"cupy", "cuda", "torch", "numba", *SLOW} & loaded
     assert not {
         name for name in loaded if name.startswith("snellen.") and ".training.train" in name

@@ -73,8 +73,8 @@ from pathlib import Path
 import snellen
 from snellen.cli.upscale import upscale
 from snellen.jobs import Clip, Enhancement, Job, UpscaleJob
-from snellen.jobs.enhance import add_steps
-from snellen.jobs.enhance_line import Line
+from snellen.jobs.kinds.enhance import add_steps
+from snellen.jobs.kinds.enhance_line import Line
 from snellen.schema import named
 from snellen.video.source.decode import Source
 
@@ -99,7 +99,7 @@ def test_a_filter_with_a_name_touches_two_files(tmp_path):
     for models in ROOT.glob("*/models"):
         (copy / models.relative_to(ROOT)).symlink_to(models)
     field = '    mirror: bool = option(False, "Turn pictures around.", step=named("hflip"))\n'
-    file = copy / "jobs" / "enhance.py"
+    file = copy / "jobs" / "kinds" / "enhance.py"
     text = file.read_text(encoding="utf-8")
     assert text.count("    denoise: str | None = option(") == 1
     file.write_text(
@@ -124,7 +124,7 @@ def test_a_filter_with_a_name_touches_two_files(tmp_path):
         for one in copy.rglob("*.py")
         if one.read_bytes() != (ROOT / one.relative_to(copy)).read_bytes()
     ]
-    assert sorted(map(str, changed)) == ["jobs/enhance.py", "jobs/keywords.py"]
+    assert sorted(map(str, changed)) == ["jobs/kinds/enhance.py", "jobs/options/keywords.py"]
     found = json.loads(run("-c", PROGRAM, film).splitlines()[-1])
     assert found == {
         "option": ["--mirror"], "help": "Turn pictures around.", "named": ["mirror"],

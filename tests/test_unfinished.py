@@ -12,7 +12,7 @@ import pytest
 
 from snellen import unfinished
 from snellen.files import atomic
-from snellen.jobs import folders
+from snellen.jobs.inputs import folders
 from snellen.video.sink import staging
 from support.moments import Interrupts
 
@@ -20,7 +20,7 @@ pytestmark = [  # what an interrupt cuts off is closed by the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-FILES = ("snellen/unfinished.py", "files/atomic.py", "files/leftovers.py", "jobs/folders.py")
+FILES = ("snellen/unfinished.py", "files/atomic.py", "files/leftovers.py", "jobs/inputs/folders.py")
 
 
 def interrupt():

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from snellen.frames import frame as frame
     from snellen.frames.frame import Format as Format
     from snellen.frames.frame import Frame as Frame
-    from snellen.jobs.compare_files import compare_files as compare_files
-    from snellen.jobs.deblur_file import deblur_file as deblur_file
-    from snellen.jobs.deblur_file import deblur_files as deblur_files
-    from snellen.jobs.score_files import score_files as score_files
-    from snellen.jobs.upscale_file import upscale_file as upscale_file
-    from snellen.jobs.upscale_file import upscale_files as upscale_files
+    from snellen.jobs.calls.compare_files import compare_files as compare_files
+    from snellen.jobs.calls.deblur_file import deblur_file as deblur_file
+    from snellen.jobs.calls.deblur_file import deblur_files as deblur_files
+    from snellen.jobs.calls.score_files import score_files as score_files
+    from snellen.jobs.calls.upscale_file import upscale_file as upscale_file
+    from snellen.jobs.calls.upscale_file import upscale_files as upscale_files
     from snellen.mad.image import score as score
     from snellen.mad.result import Score as Score
     from snellen.mad.scorer import Scorer as Scorer
@@ -66,19 +66,19 @@ if TYPE_CHECKING:
 _HOME = {
     "upscale": "snellen.upscaling.image",
     "Upscaler": "snellen.upscaling.upscaler",
-    "upscale_file": "snellen.jobs.upscale_file",
-    "upscale_files": "snellen.jobs.upscale_file",
+    "upscale_file": "snellen.jobs.calls.upscale_file",
+    "upscale_files": "snellen.jobs.calls.upscale_file",
     "deblur": "snellen.mia.image",
     "Deblurrer": "snellen.mia.deblurrer",
     "Stream": "snellen.mia.stream",
     "Restored": "snellen.mia.result",
-    "deblur_file": "snellen.jobs.deblur_file",
-    "deblur_files": "snellen.jobs.deblur_file",
+    "deblur_file": "snellen.jobs.calls.deblur_file",
+    "deblur_files": "snellen.jobs.calls.deblur_file",
     "score": "snellen.mad.image",
     "Scorer": "snellen.mad.scorer",
     "Score": "snellen.mad.result",
-    "score_files": "snellen.jobs.score_files",
-    "compare_files": "snellen.jobs.compare_files",
+    "score_files": "snellen.jobs.calls.score_files",
+    "compare_files": "snellen.jobs.calls.compare_files",
     "clear_cache": "snellen.engine.prepared",
     "Format": "snellen.frames.frame",
     "Frame": "snellen.frames.frame",

@@ -81,7 +81,7 @@ class Option(NamedTuple):
     command: bool = True
     """Whether a command has it."""
     step: Any = None
-    """The maker of a step of a film's enhancement, see `snellen.jobs.enhance`."""
+    """The maker of a step of a film's enhancement, see `snellen.jobs.kinds.enhance`."""
 
 
 def option(default: Any, help: str = "", **about: Any) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 
 from snellen.errors import InputError, quoted
 from snellen.frames.frame import LEFT, Format, Frame
-from snellen.jobs.deblur_step import DeblurStep, FrameFits
+from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.mad.scorer import Scorer
 from snellen.upscaling.models import Model
 from snellen.upscaling.shipped import Method, SourceKind
@@ -123,8 +123,8 @@ def deblur(clip: Clip, *, device: str = "auto", **settings: Any) -> Clip:
         The device cannot be used.
     """
     from snellen.gpu import device as devices
-    from snellen.jobs.deblur import DeblurJob, method_settings
-    from snellen.jobs.options import MiaSettings
+    from snellen.jobs.kinds.deblur import DeblurJob, method_settings
+    from snellen.jobs.options.options import MiaSettings
 
     known = set(MiaSettings.__dataclass_fields__) - {"data_range"}
     if unknown := sorted(settings.keys() - known):

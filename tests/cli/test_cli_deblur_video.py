@@ -83,7 +83,7 @@ def test_a_film_for_which_nothing_was_chosen(
 ):
     """Plain MIA makes sharp frames worse, of which a warning tells; who chooses it knows."""
     asked = iter(outcomes)
-    monkeypatch.setattr("snellen.jobs.deblur_video.LOOK_EVERY", 1)
+    monkeypatch.setattr("snellen.jobs.runs.deblur_video.LOOK_EVERY", 1)
     monkeypatch.setattr("snellen.mia.l0.judge.before", lambda *_: next(asked, "no blur"))
     given = [clip, "-o", tmp_path / "out.mkv", "--psf-size", 3, "--device", "cpu", *words]
     assert run("deblur", *given) == 0

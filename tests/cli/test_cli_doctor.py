@@ -72,7 +72,7 @@ def test_a_damaged_model_is_reported_not_raised(capfd, monkeypatch, tmp_path, da
 def test_warm_says_what_it_prepares(capfd, monkeypatch, tmp_path, first_use_is_said):
     """All that it prepares: tests/release/test_docker.py."""
     from snellen import caches
-    from snellen.jobs import warm
+    from snellen.jobs.calls import warm
 
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
     work = {"scores": lambda device: iter([lambda: caches.compiling("loops")] * 2)}

@@ -79,7 +79,7 @@ def test_one_job_with_a_fault_does_not_stop_the_others(monkeypatch, tmp_path, ca
     def fail(job, events):
         raise ZeroDivisionError("oh" if "a" in job.source.name else "no")
 
-    monkeypatch.setattr("snellen.jobs.execute.run_upscale", fail)
+    monkeypatch.setattr("snellen.jobs.calls.execute.run_upscale", fail)
     for name in ("a.png", "b.png"):
         (tmp_path / name).touch()
     (tmp_path / "out").mkdir()

@@ -11,7 +11,7 @@ from snellen.cli import report as module
 from snellen.cli.report import Report
 from snellen.errors import IncompleteError, InputError
 from snellen.jobs.events import Progress
-from snellen.jobs.profile import StageTimes
+from snellen.jobs.options.profile import StageTimes
 
 
 def json_lines(capsys):

@@ -298,7 +298,7 @@ def test_scores_are_reported_where_files_cannot_be_written(
     inputs = inputs[0][:2] if kind == "images" else inputs[:2]
     table, maps = tmp_path / "t.csv", tmp_path / "maps"
     words = [*inputs, "--csv", table, "--map-out", maps]
-    monkeypatch.setattr("snellen.jobs.score_table.ScoreTable.write", refuse)
+    monkeypatch.setattr("snellen.jobs.steps.score_table.ScoreTable.write", refuse)
     assert run("score", *words) == 1
     out, err = capsys.readouterr()
     assert "MAD" in out and "maps of these" not in out and "No space left" in err

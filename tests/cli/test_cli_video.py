@@ -187,7 +187,7 @@ def test_chroma_reaches_the_upscaler(clip, tmp_path, small_model, monkeypatch, c
             asked.append(chroma)
             super().__init__(scale, model, device)
 
-    monkeypatch.setattr("snellen.jobs.upscale_video.Upscaler", Asking)
+    monkeypatch.setattr("snellen.jobs.runs.upscale_video.Upscaler", Asking)
     words = ["--model", small_model, "--chroma", chroma, "--device", "cpu"]
     assert run("upscale", clip, "-o", tmp_path / "out.y4m", *words) == 0
     assert asked == [chroma]

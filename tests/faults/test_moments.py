@@ -21,7 +21,7 @@ from support.moments import Interrupts
 from snellen.cli import main
 moment, sys.argv = int(sys.argv[1]), ["snellen", *sys.argv[2:]]
 files = ("snellen/unfinished.py", "files/atomic.py", "files/leftovers.py", "mad/heatmap.py",
-         "jobs/folders.py", "contextlib.py")
+         "jobs/inputs/folders.py", "contextlib.py")
 moments = Interrupts(files, lambda: os.kill(os.getpid(), signal.SIGHUP))
 try:
     moments.at(moment, main)

@@ -12,7 +12,7 @@ import snellen
 from snellen.errors import InputError
 from snellen.files import containers, kinds
 from snellen.files.containers import Container, container, suffixes
-from snellen.jobs.naming import written
+from snellen.jobs.inputs.naming import written
 from snellen.video.sink.output import Output
 from snellen.video.source.unwrapped import headerless
 

@@ -206,7 +206,7 @@ def test_pipes_of_films(kind, said):
 def test_a_cluster(said, monkeypatch):
     from types import SimpleNamespace
 
-    from snellen.jobs import cluster_connection
+    from snellen.jobs.options import cluster_connection
 
     ray = SimpleNamespace(init=lambda *args, **options: until(said), shutdown=lambda: None)
     cluster_connection.connect(ray, "local")

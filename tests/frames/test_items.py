@@ -9,7 +9,7 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.frames.values import items
-from snellen.jobs.positions import Region
+from snellen.jobs.options.positions import Region
 
 
 class Claims:

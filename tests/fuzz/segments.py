@@ -47,7 +47,7 @@ def _begun(command: str) -> dict[str, bytes]:
     """Return the files of a run that was ended: the plan, if it has one, and a part of segments."""
     import snellen
     from snellen.jobs import Encoding, UpscaleJob, VideoOptions
-    from snellen.jobs.plans import run_segments, write_plan
+    from snellen.jobs.calls.plans import run_segments, write_plan
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()

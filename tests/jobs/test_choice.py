@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError, ModelError
-from snellen.jobs import Job, UpscaleJob, choice, run
-from snellen.jobs.choice import Models
+from snellen.jobs import Job, UpscaleJob, run
+from snellen.jobs.kinds import choice
+from snellen.jobs.kinds.choice import Models
 from snellen.sources.kind import Kind
 from support.cnn import reference
 from support.models import add_models, only_2014

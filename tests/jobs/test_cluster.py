@@ -13,21 +13,15 @@ from PIL import Image
 
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
 from snellen.files.existing import ExistsError
-from snellen.jobs import (
-    DeblurJob,
-    MiaSettings,
-    UpscaleJob,
-    cluster_task,
-    run_several,
-    write_plan,
-)
-from snellen.jobs import cluster as cluster_module
-from snellen.jobs import tickets as tickets_module
-from snellen.jobs.cluster import Cluster
+from snellen.jobs import DeblurJob, MiaSettings, UpscaleJob, run_several, write_plan
+from snellen.jobs.calls.job_ticket import FileTicket
+from snellen.jobs.calls.pair_scores import score_pairs
 from snellen.jobs.events import Silent
-from snellen.jobs.job_ticket import FileTicket
-from snellen.jobs.pair_scores import score_pairs
-from snellen.jobs.tickets import SegmentTicket
+from snellen.jobs.sharing import cluster as cluster_module
+from snellen.jobs.sharing import cluster_task
+from snellen.jobs.sharing import tickets as tickets_module
+from snellen.jobs.sharing.cluster import Cluster
+from snellen.jobs.sharing.tickets import SegmentTicket
 from snellen.video.progress import Meter
 from support.cli import run as command
 from support.fake_ray import fake_ray

@@ -130,7 +130,7 @@ def until(condition, seconds=120.0):
 TICKETS = """
 import sys
 from pathlib import Path
-from snellen.jobs.cluster import Cluster
+from snellen.jobs.sharing.cluster import Cluster
 from snellen.jobs.events import Silent
 from support.tickets import Doing
 plans, room = ["memory", "die", "", "device device", "exit", ""], int(sys.argv[3])

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from snellen.jobs import UpscaleJob, VideoOptions, dry_run, run
-from snellen.jobs.choice import Models
+from snellen.jobs.kinds.choice import Models
 from snellen.upscaling import doubt
 from support.cli import run as command
 from support.heard import Heard

@@ -20,7 +20,7 @@ from snellen.jobs import CompareJob
 from snellen.jobs.reports.choice import choose
 from snellen.jobs.reports.pictures import worst_place
 from snellen.jobs.reports.run import names
-from snellen.jobs.score_table import ScoreRow, ScoreTable
+from snellen.jobs.steps.score_table import ScoreRow, ScoreTable
 from snellen.stills.still import Still, write
 from support.scores import FRAMES
 from support.video.clips import HEIGHT, WIDTH, make

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.jobs import psf_files
+from snellen.jobs.options import psf_files
 from snellen.stills.still import read
 from support.cli import names
 from support.mia.plain import deblur, deblur_file

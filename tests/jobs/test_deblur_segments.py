@@ -10,8 +10,8 @@ import pytest
 
 import snellen
 from snellen.errors import InputError, OutputError
-from snellen.jobs import psf_files
-from snellen.jobs.deblur_step import DeblurStep, FrameFits
+from snellen.jobs.options import psf_files
+from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.mia.result import Restored
 from snellen.video.segments import cuts
 from support.heard import Heard

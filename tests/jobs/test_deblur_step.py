@@ -7,7 +7,7 @@ import pytest
 
 from snellen import Deblurrer
 from snellen.frames.frame import Format, Frame
-from snellen.jobs.deblur_step import DeblurStep, FrameFits
+from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.video.region import RegionStep
 from snellen.video.track import Track
 from snellen.video.workers import in_flight
@@ -42,7 +42,7 @@ def test_regions_and_bursts_are_in_flight(monkeypatch, random, window):
     format, track = Format(24, 20), Track(16, 12, ((4, 6),))
     found = []
     for kind in (Deblurrer, Deferred):
-        monkeypatch.setattr("snellen.jobs.deblur_step.Deblurrer", kind)
+        monkeypatch.setattr("snellen.jobs.steps.deblur_step.Deblurrer", kind)
         fits = FrameFits(lambda row: None, keep=True)
         step = RegionStep(DeblurStep(settings, "cpu", None, window, False, fits), track)
         Deferred.begun = Deferred.most = 0

@@ -10,8 +10,8 @@ import pytest
 
 from snellen.errors import InputError, ModelError
 from snellen.jobs import DeblurJob, MiaSettings, ScoreJob, Silent, UpscaleJob, dry_run, run
-from snellen.jobs.dry import DryRun
-from snellen.jobs.options import VideoOptions
+from snellen.jobs.calls.dry import DryRun
+from snellen.jobs.options.options import VideoOptions
 from snellen.video import estimate
 from snellen.video.clip import Clip
 from snellen.video.segments import cuts

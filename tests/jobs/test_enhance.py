@@ -11,7 +11,7 @@ import pytest
 
 from snellen.errors import InputError, SnellenError
 from snellen.jobs import Clip, Enhancement, Job, UpscaleJob, VideoOptions, run
-from snellen.jobs.dry import dry_run
+from snellen.jobs.calls.dry import dry_run
 from snellen.schema import named
 from support import lut
 from support.heard import Heard
@@ -122,8 +122,8 @@ def test_a_table_is_no_output(film, tmp_path, grey):
 
 def test_segments_depend_on_the_table(film, tmp_path, grey):
     """By its contents, whatever it is called."""
-    from snellen.jobs.segments import segments_of
-    from snellen.jobs.upscale_video import models_of
+    from snellen.jobs.runs.upscale_video import models_of
+    from snellen.jobs.sharing.segments import segments_of
     from snellen.video.segments.differences import differences
 
     def facts():

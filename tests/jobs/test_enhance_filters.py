@@ -8,8 +8,8 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.jobs import Enhancement
-from snellen.jobs.enhance import add_steps
-from snellen.jobs.enhance_line import Line
+from snellen.jobs.kinds.enhance import add_steps
+from snellen.jobs.kinds.enhance_line import Line
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source

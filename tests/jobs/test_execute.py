@@ -18,8 +18,8 @@ from snellen.jobs import (
     run,
     run_several,
 )
-from snellen.jobs.deblur import DeblurJob
 from snellen.jobs.events import Collected
+from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.stills.still import read
 from snellen.upscaling.models import load
 from snellen.video.clip import Clip

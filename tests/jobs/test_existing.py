@@ -16,8 +16,8 @@ from snellen.cli.report import Report
 from snellen.errors import InputError, OutputError
 from snellen.files import atomic
 from snellen.files.existing import AppearedError, BusyError, ExistsError, exists
-from snellen.jobs import planning
-from snellen.jobs.planning import Plan, passed_over, without_existing
+from snellen.jobs.calls import planning
+from snellen.jobs.calls.planning import Plan, passed_over, without_existing
 from support.cli import names, run
 
 HOW = ["--method", "cnn-fast", "--device", "cpu"]

@@ -10,8 +10,9 @@ import pytest
 import snellen
 from snellen.errors import DeviceError, plain
 from snellen.gpu import device, driver
-from snellen.jobs import deblur_step, score_step
 from snellen.jobs.fallback import chosen, on_device
+from snellen.jobs.kinds import score_step
+from snellen.jobs.steps import deblur_step
 from snellen.stills.still import Still, read, write
 from snellen.upscaling import image as module
 
@@ -152,7 +153,7 @@ def test_standard_input_cannot_be_read_twice(gpu, heard, clip, tmp_path, small_m
         def __init__(self, scale, model, device, chroma):
             full(device)
 
-    monkeypatch.setattr("snellen.jobs.upscale_video.Upscaler", Full)
+    monkeypatch.setattr("snellen.jobs.runs.upscale_video.Upscaler", Full)
     with clip.open("rb") as file, pytest.raises(DeviceError, match=FULL):
         monkeypatch.setattr("sys.stdin", TextIOWrapper(file))
         snellen.upscale_file("-", tmp_path / "b.y4m", model=small_model, events=heard)

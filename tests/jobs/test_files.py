@@ -11,8 +11,8 @@ import pytest
 
 import snellen
 from snellen.errors import IncompleteError, InputError, OutputError
-from snellen.jobs.deblur_step import FrameFit
-from snellen.jobs.score_table import ScoreRow, ScoreTable
+from snellen.jobs.steps.deblur_step import FrameFit
+from snellen.jobs.steps.score_table import ScoreRow, ScoreTable
 from snellen.stills.still import Still, read, write
 from support.cli import names, run
 from support.mad.pairs import authors

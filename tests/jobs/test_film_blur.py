@@ -9,8 +9,9 @@ from scipy import ndimage
 
 from snellen.errors import InputError, SnellenError
 from snellen.frames.frame import Format, Frame
-from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, film_blur, run
-from snellen.jobs.upscale_video import settled
+from snellen.jobs import Encoding, Enhancement, UpscaleJob, VideoOptions, run
+from snellen.jobs.kinds import film_blur
+from snellen.jobs.runs.upscale_video import settled
 from snellen.mia.result import IMPLAUSIBLE, RESTORED, SHARP, Restored
 from support.heard import Heard
 from support.video.clips import luma, read

@@ -26,11 +26,11 @@ from snellen.jobs import (
     run_segments,
     write_plan,
 )
-from snellen.jobs.dry import dry_run
-from snellen.jobs.enhance import Enhancement
+from snellen.jobs.calls.dry import dry_run
 from snellen.jobs.events import Silent
-from snellen.jobs.executors import planned
-from snellen.jobs.film_workers import film_workers
+from snellen.jobs.kinds.enhance import Enhancement
+from snellen.jobs.sharing.executors import planned
+from snellen.jobs.sharing.film_workers import film_workers
 from snellen.video.segments import cuts
 from support import lut
 from support.heard import Heard

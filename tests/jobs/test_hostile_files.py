@@ -13,8 +13,8 @@ import pytest
 
 from snellen.aplus.model import Model
 from snellen.errors import InputError, ModelError
-from snellen.jobs import psf_files
-from snellen.jobs.positions import Region
+from snellen.jobs.options import psf_files
+from snellen.jobs.options.positions import Region
 from snellen.upscaling.models import load
 
 
@@ -154,7 +154,7 @@ def test_positions(tmp_path, data):
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "/proc/self/mem", ".", "/nowhere"])
 def test_what_is_no_ordinary_file(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("snellen.jobs.positions._MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("snellen.jobs.options.positions._MOST_BYTES", 1 << 20)
     (tmp_path / "psf.npy").symlink_to(path)
     for read in (
         lambda: load(tmp_path / "psf.npy", 2),

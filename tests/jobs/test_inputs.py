@@ -10,11 +10,11 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.files.kinds import is_image
-from snellen.jobs.deblur import psf_targets
-from snellen.jobs.options import VideoOptions, device_list, paths, rate, seconds
-from snellen.jobs.planning import plan
-from snellen.jobs.positions import Region
-from snellen.jobs.search import expanded
+from snellen.jobs.calls.planning import plan
+from snellen.jobs.inputs.search import expanded
+from snellen.jobs.kinds.deblur import psf_targets
+from snellen.jobs.options.options import VideoOptions, device_list, paths, rate, seconds
+from snellen.jobs.options.positions import Region
 from snellen.schema import named
 from snellen.video.clip import Clip
 

@@ -35,16 +35,16 @@ from snellen.jobs import (
     UpscaleJob,
     UpscaleResult,
     VideoOptions,
-    job_workers,
     run_several,
 )
-from snellen.jobs.dry import DryRun, together
+from snellen.jobs.calls import job_workers
+from snellen.jobs.calls.dry import DryRun, together
+from snellen.jobs.calls.job_ticket import FileTicket
+from snellen.jobs.calls.job_workers import _Round, _write
+from snellen.jobs.calls.shareable import shareable
 from snellen.jobs.events import Silent
-from snellen.jobs.job_ticket import FileTicket
-from snellen.jobs.job_workers import _Round, _write
-from snellen.jobs.pool import Pool
-from snellen.jobs.shareable import shareable
-from snellen.jobs.tickets import Done, Worker
+from snellen.jobs.sharing.pool import Pool
+from snellen.jobs.sharing.tickets import Done, Worker
 from support.cli import names
 from support.cli import run as command
 from support.job_tickets import KilledFile
@@ -354,7 +354,7 @@ def test_a_job_in_a_worker_has_the_threads_of_its_own_and_a_share_of_the_cpu(
 ):
     seen = []
     monkeypatch.setattr(
-        "snellen.jobs.execute.run_upscale",
+        "snellen.jobs.calls.execute.run_upscale",
         lambda *given: (
             seen.append((threads.available(), threads.chosen(), threads.together())) or 1 / 0
         ),
@@ -371,7 +371,7 @@ def test_what_is_wrong_with_a_machine_is_tried_again(ticket, worker, monkeypatch
     def fail(*given):
         raise error
 
-    monkeypatch.setattr("snellen.jobs.execute.run_upscale", fail)
+    monkeypatch.setattr("snellen.jobs.calls.execute.run_upscale", fail)
     with pytest.raises(Exception, match=r"the GPU is lost|not enough memory"):
         worker.run(ticket)
 
@@ -383,7 +383,7 @@ def test_what_is_wrong_with_a_file_is_its_result(ticket, worker, monkeypatch, er
     def fail(*given):
         raise error
 
-    monkeypatch.setattr("snellen.jobs.execute.run_upscale", fail)
+    monkeypatch.setattr("snellen.jobs.calls.execute.run_upscale", fail)
     made = pickle.loads(pickle.dumps(worker.run(ticket)))
     assert (made.key, made.result) == (3, None)
     if isinstance(error, ZeroDivisionError):
@@ -394,7 +394,7 @@ def test_what_is_wrong_with_a_file_is_its_result(ticket, worker, monkeypatch, er
 
 
 def test_a_fault_on_a_node_says_where_it_was_raised(ticket, worker, monkeypatch):
-    monkeypatch.setattr("snellen.jobs.execute.run_upscale", lambda *given: 1 / 0)
+    monkeypatch.setattr("snellen.jobs.calls.execute.run_upscale", lambda *given: 1 / 0)
     made = worker.run(replace(ticket, is_shipped=True))
     assert isinstance(made.error, InternalError)
     assert "ZeroDivisionError" in "".join(made.error.__notes__)
@@ -424,7 +424,7 @@ def test_what_a_node_says_names_the_outputs_of_the_job(ticket, worker, monkeypat
 
         warning = notice
 
-    monkeypatch.setattr("snellen.jobs.execute.run_upscale", work)
+    monkeypatch.setattr("snellen.jobs.calls.execute.run_upscale", work)
     worker.events = Heard()
     target = ticket.job.target
     meant = f"{target} beside {target.parent}/.x"
@@ -527,12 +527,12 @@ def test_the_segments_of_a_long_film_follow_the_files(tmp_path, capfd):
 def test_the_file_of_a_worker_that_is_killed_is_made_again(tmp_path, heard, monkeypatch):
     pools = []
 
-    class Noted(snellen.jobs.pool.Pool):
+    class Noted(snellen.jobs.sharing.pool.Pool):
         def __init__(self, *given):
             super().__init__(*given)
             pools.append(self)
 
-    monkeypatch.setattr("snellen.jobs.pool.Pool", Noted)
+    monkeypatch.setattr("snellen.jobs.sharing.pool.Pool", Noted)
     mia = MiaSettings(psf_size=9, iterations=60, prior=None)
     source = draw(tmp_path / "in.png", size=(160, 120))
     jobs = [
@@ -662,7 +662,7 @@ def test_a_file_is_not_begun_on_a_second_worker(tmp_path, monkeypatch):
         def end(self, patience=0):
             pass
 
-    monkeypatch.setattr("snellen.jobs.pool.WorkerProcess", Process)
+    monkeypatch.setattr("snellen.jobs.sharing.pool.WorkerProcess", Process)
     job = UpscaleJob(source=tmp_path / "a.png", target=tmp_path / "b.png")
     for is_shipped in (False, True):
         with Pool(["cpu", "cpu"], 1, Silent()) as pool:

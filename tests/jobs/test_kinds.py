@@ -14,8 +14,8 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError
-from snellen.jobs.naming import beside, written
-from snellen.jobs.sequence import files_of, makes_film
+from snellen.jobs.inputs.naming import beside, written
+from snellen.jobs.inputs.sequence import files_of, makes_film
 from snellen.stills.protocol import pictures
 from snellen.stills.still import read
 from snellen.video.unopened import check_moves

@@ -15,9 +15,10 @@ import pytest
 from snellen import compare_files, score, score_files
 from snellen.errors import InputError
 from snellen.frames.frame import Format
-from snellen.jobs import ScoreJob, cluster_task, score_pairs
+from snellen.jobs import ScoreJob, score_pairs
 from snellen.jobs.events import Silent
-from snellen.jobs.target import aim_of
+from snellen.jobs.runs.target import aim_of
+from snellen.jobs.sharing import cluster_task
 from snellen.metrics import registry
 from snellen.video.sink.encoding import Encoding, Target
 from support.cli import run

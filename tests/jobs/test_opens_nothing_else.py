@@ -40,9 +40,9 @@ READERS = {
     "deep_png": (".png", np.uint16, STILL),
     "training": (".png", np.uint8, "from snellen.stills.protocol import luma; luma(path)"),
     "film": (".mkv", None, FILM),
-    "psf_image": (".png", "psf", "from snellen.jobs.psf_files import read; read(path)"),
-    "psf": (".npy", "array", "from snellen.jobs.psf_files import read; read(path)"),
-    "positions": (".txt", b"1,2\n", "from snellen.jobs.positions import Region\n"
+    "psf_image": (".png", "psf", "from snellen.jobs.options.psf_files import read; read(path)"),
+    "psf": (".npy", "array", "from snellen.jobs.options.psf_files import read; read(path)"),
+    "positions": (".txt", b"1,2\n", "from snellen.jobs.options.positions import Region\n"
                   "Region(3, 4, positions=path).track()"),
     "model": (".st", "model", "from snellen.files.tensors import read; read(path)"),
 }  # fmt: skip

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from snellen.errors import InputError
-from snellen.jobs.patterns import matching, the_only
-from snellen.jobs.planning import plan
-from snellen.jobs.search import expanded
+from snellen.jobs.calls.planning import plan
+from snellen.jobs.inputs.patterns import matching, the_only
+from snellen.jobs.inputs.search import expanded
 
 NAMES = ["x1.png", "x2.png", "x10.png", "x002.png", "y.png", ".x3.png", "x-1.png", "X1.png"]
 

@@ -13,7 +13,7 @@ import pytest
 import snellen
 from snellen import jobs
 from snellen.errors import InputError
-from snellen.jobs.options import rate, seconds
+from snellen.jobs.options.options import rate, seconds
 from snellen.mad.definition import Definition
 from snellen.mia.definition import Definition as MiaDefinition
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.jobs import folders, naming
-from snellen.jobs.planning import file_target, plan
-from snellen.jobs.search import expanded
-from snellen.jobs.sizes import wanted
+from snellen.jobs.calls.planning import file_target, plan
+from snellen.jobs.inputs import folders, naming
+from snellen.jobs.inputs.search import expanded
+from snellen.jobs.options.sizes import wanted
 from support.video.clips import make
 
 

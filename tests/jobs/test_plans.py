@@ -21,10 +21,10 @@ from snellen.jobs import (
     Silent,
     UpscaleJob,
     VideoOptions,
-    plans,
     run,
 )
-from snellen.jobs.plans import _anywhere, join_plan, run_segments, write_plan
+from snellen.jobs.calls import plans
+from snellen.jobs.calls.plans import _anywhere, join_plan, run_segments, write_plan
 from snellen.video.segments import cuts
 from snellen.video.segments.store import Store
 from support.heard import Heard

@@ -17,13 +17,13 @@ from unittest.mock import Mock
 import pytest
 
 from snellen.errors import DeviceError, InputError, SnellenError
-from snellen.jobs import pool as pool_module
-from snellen.jobs import tickets as tickets_module
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import TRIES, Pool
-from snellen.jobs.tickets import Done
-from snellen.jobs.worker import framed
-from snellen.jobs.worker_process import MAIN
+from snellen.jobs.sharing import pool as pool_module
+from snellen.jobs.sharing import tickets as tickets_module
+from snellen.jobs.sharing.pool import TRIES, Pool
+from snellen.jobs.sharing.tickets import Done
+from snellen.jobs.sharing.worker import framed
+from snellen.jobs.sharing.worker_process import MAIN
 from snellen.video.progress import Meter
 from support.heard import Heard
 from support.tickets import Doing
@@ -102,7 +102,9 @@ def test_a_ticket_that_fails_three_times_ends_the_work(tmp_path, plan, error, wo
 
 def test_a_system_that_lets_no_process_begin(tmp_path, monkeypatch):
     refusal = BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
-    monkeypatch.setattr("snellen.jobs.worker_process.subprocess.Popen", Mock(side_effect=refusal))
+    monkeypatch.setattr(
+        "snellen.jobs.sharing.worker_process.subprocess.Popen", Mock(side_effect=refusal)
+    )
     words = "no worker can be started: Resource temporarily unavailable"
     with Pool(["cpu"], 1, Silent()) as pool, pytest.raises(SnellenError, match=words):
         pool.submit(Doing(0, tmp_path / "0"))
@@ -117,8 +119,10 @@ def test_a_system_that_lets_no_thread_begin(tmp_path, monkeypatch):
         return begun[-1]
 
     refusal = RuntimeError("can't start new thread")
-    monkeypatch.setattr("snellen.jobs.worker_process.subprocess.Popen", noted)
-    monkeypatch.setattr("snellen.jobs.worker_process.Thread.start", Mock(side_effect=refusal))
+    monkeypatch.setattr("snellen.jobs.sharing.worker_process.subprocess.Popen", noted)
+    monkeypatch.setattr(
+        "snellen.jobs.sharing.worker_process.Thread.start", Mock(side_effect=refusal)
+    )
     with (
         Pool(["cpu"] * 2, 1, Silent()) as pool,
         pytest.raises(SnellenError, match="no worker can be started: can't start new thread"),
@@ -166,7 +170,7 @@ class Dispensable(Doing):
 @pytest.fixture
 def played(monkeypatch):
     kind = type("_Played", (Played,), {"begun": []})
-    monkeypatch.setattr("snellen.jobs.pool.WorkerProcess", kind)
+    monkeypatch.setattr("snellen.jobs.sharing.pool.WorkerProcess", kind)
     return kind
 
 
@@ -316,7 +320,8 @@ def test_what_takes_much_longer():
 
 def test_a_worker_imports_what_its_tickets_need(tmp_path):
     """Its start is what the first frame waits for; OpenBLAS's threads would spin at its side."""
-    code = "import snellen.jobs.tickets, sys; print('numpy' in sys.modules, 'av' in sys.modules)"
+    code = "import snellen.jobs.sharing.tickets; from sys import modules; "
+    code += "print('numpy' in modules, 'av' in modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={**os.environ, "PYTHONPATH": PATHS})  # fmt: skip
     assert done.stdout.split() == ["False", "False"]
@@ -327,9 +332,9 @@ DRIVER = """
 import sys
 from pathlib import Path
 from snellen.jobs.events import Silent
-from snellen.jobs.pool import TRIES, Pool
-from snellen.jobs.tickets import Done
-from snellen.jobs.worker import framed
+from snellen.jobs.sharing.pool import TRIES, Pool
+from snellen.jobs.sharing.tickets import Done
+from snellen.jobs.sharing.worker import framed
 from support.tickets import Doing
 with Pool(["cpu", "cpu"], 1, Silent()) as pool:
     pool.submit(Doing(0, Path(sys.argv[1])))

@@ -10,11 +10,12 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.jobs import DeblurJob, MiaSettings, UpscaleJob, previews
-from snellen.jobs.enhance import Enhancement
-from snellen.jobs.excerpts import Excerpt, excerpts, reel, source_parts
-from snellen.jobs.options import VideoOptions
-from snellen.jobs.previews import preview
+from snellen.jobs import DeblurJob, MiaSettings, UpscaleJob
+from snellen.jobs.calls import previews
+from snellen.jobs.calls.previews import preview
+from snellen.jobs.kinds.enhance import Enhancement
+from snellen.jobs.kinds.excerpts import Excerpt, excerpts, reel, source_parts
+from snellen.jobs.options.options import VideoOptions
 from snellen.video.clip import Clip
 from snellen.video.sink.encoding import Encoding
 from support.cli import names
@@ -130,7 +131,7 @@ def test_the_source_is_shown_without_its_bars(tmp_path, small_model, random, mon
         shapes.append(planes(args[1])[0][0].shape)
         return count
 
-    monkeypatch.setattr("snellen.jobs.excerpts.reel", watched)
+    monkeypatch.setattr("snellen.jobs.kinds.excerpts.reel", watched)
     preview(job, tmp_path / "p.html", count=1, length=0.1)
     assert shapes == [(40, 48), (80, 96)]
 

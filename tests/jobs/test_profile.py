@@ -6,7 +6,7 @@ import pytest
 
 import snellen
 from snellen.gpu import profile
-from snellen.jobs.profile import StageTimes, recorded
+from snellen.jobs.options.profile import StageTimes, recorded
 from snellen.upscaling import image
 
 

@@ -11,11 +11,11 @@ from snellen import upscale_file
 from snellen.errors import InputError, OutputError
 from snellen.files.atomic import protected
 from snellen.jobs import UpscaleJob
-from snellen.jobs.dry import dry_run
-from snellen.jobs.enhance import Enhancement
-from snellen.jobs.execute import run
-from snellen.jobs.options import VideoOptions
-from snellen.jobs.previews import preview
+from snellen.jobs.calls.dry import dry_run
+from snellen.jobs.calls.execute import run
+from snellen.jobs.calls.previews import preview
+from snellen.jobs.kinds.enhance import Enhancement
+from snellen.jobs.options.options import VideoOptions
 from snellen.video.sink.encoding import Encoding
 from support.video.clips import make
 

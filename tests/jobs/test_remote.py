@@ -18,11 +18,11 @@ from snellen.errors import InputError
 from snellen.files import transfer
 from snellen.files.remote import Remote, typed
 from snellen.jobs import Job, UpscaleJob, VideoOptions
-from snellen.jobs.execute import run as run_job
-from snellen.jobs.planning import plan
-from snellen.jobs.plans import write_plan
-from snellen.jobs.segments import _identity
-from snellen.jobs.upload import folder_of
+from snellen.jobs.calls.execute import run as run_job
+from snellen.jobs.calls.planning import plan
+from snellen.jobs.calls.plans import write_plan
+from snellen.jobs.kinds.upload import folder_of
+from snellen.jobs.sharing.segments import _identity
 from snellen.video.clip import Clip
 from support.cli import names, run
 from support.video.clips import make, read
@@ -310,7 +310,7 @@ def test_s3(store, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_what_comes_to_exist_meanwhile_stays(store, tmp_path, monkeypatch, heard):
-    from snellen.jobs import execute
+    from snellen.jobs.calls import execute
     from snellen.stills.still import Still, write
 
     write(tmp_path / "a.png", Still(np.zeros((8, 8, 3), np.uint8)))

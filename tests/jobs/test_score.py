@@ -12,8 +12,8 @@ from PIL import ExifTags, Image
 import snellen
 from snellen import score_files
 from snellen.errors import IncompleteError, InputError
-from snellen.jobs import score_step
-from snellen.jobs.pairs import pair
+from snellen.jobs.kinds import score_step
+from snellen.jobs.steps.pairs import pair
 from snellen.mad import heatmap
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad

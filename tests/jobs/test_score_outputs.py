@@ -15,8 +15,8 @@ from PIL import Image
 from snellen import score_files
 from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Format
-from snellen.jobs.options import MadSettings
-from snellen.jobs.score_step import ScoreStep
+from snellen.jobs.kinds.score_step import ScoreStep
+from snellen.jobs.options.options import MadSettings
 from snellen.mad.heatmap import Worst
 from snellen.mad.scorer import Scorer
 from support.cli import names

@@ -16,10 +16,11 @@ from PIL import Image
 
 from snellen.errors import InputError, OutputError
 from snellen.files import atomic
-from snellen.jobs import ScoreJob, pair_list, run
-from snellen.jobs.pair_list import read_pairs
-from snellen.jobs.pair_scores import score_pairs
-from snellen.jobs.pair_table import PairTable, maps_of
+from snellen.jobs import ScoreJob, run
+from snellen.jobs.calls import pair_list
+from snellen.jobs.calls.pair_list import read_pairs
+from snellen.jobs.calls.pair_scores import score_pairs
+from snellen.jobs.calls.pair_table import PairTable, maps_of
 from support.cli import names
 from support.cli import run as command
 

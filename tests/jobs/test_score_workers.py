@@ -15,12 +15,14 @@ import pytest
 
 from snellen import score_files
 from snellen.errors import DeviceError, IncompleteError, InputError, SnellenError
-from snellen.jobs import ScoreJob, cluster_task, score_parts
+from snellen.jobs import ScoreJob
 from snellen.jobs.events import Collected, Silent
-from snellen.jobs.executors import in_order
-from snellen.jobs.pool import Pool
-from snellen.jobs.score_run import ScoreRun
-from snellen.jobs.tickets import Done, Ticket, Worker
+from snellen.jobs.runs import score_parts
+from snellen.jobs.runs.score_run import ScoreRun
+from snellen.jobs.sharing import cluster_task
+from snellen.jobs.sharing.executors import in_order
+from snellen.jobs.sharing.pool import Pool
+from snellen.jobs.sharing.tickets import Done, Ticket, Worker
 from snellen.stills.still import Still, write
 from support.cli import run as command
 from support.fake_ray import fake_ray
@@ -394,7 +396,7 @@ def test_a_worker_that_is_killed_gives_its_part_back(clips, monkeypatch):
                 (process,) = (one for one in self._processes.values() if one.ticket is ticket)
                 os.kill(process._popen.pid, signal.SIGKILL)
 
-    monkeypatch.setattr("snellen.jobs.pool.Pool", Cruel)
+    monkeypatch.setattr("snellen.jobs.sharing.pool.Pool", Cruel)
     heard = Heard()
     found = score_files(*clips, device="cpu", workers=2, events=heard)
     alone = score_files(*clips, device="cpu")

@@ -11,11 +11,11 @@ from snellen.errors import DeviceError
 from snellen.frames.step import Traits
 from snellen.jobs import fallback
 from snellen.jobs.events import Silent
-from snellen.jobs.film import converted
-from snellen.jobs.naming import segments_folder
-from snellen.jobs.options import VideoOptions
-from snellen.jobs.segments import segments_of
-from snellen.jobs.upscale import UpscaleJob
+from snellen.jobs.inputs.naming import segments_folder
+from snellen.jobs.kinds.upscale import UpscaleJob
+from snellen.jobs.options.options import VideoOptions
+from snellen.jobs.runs.film import converted
+from snellen.jobs.sharing.segments import segments_of
 from snellen.video.convert import convert
 from snellen.video.segments import cuts
 from support.video.clips import make, read

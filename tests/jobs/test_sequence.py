@@ -13,9 +13,9 @@ from PIL import Image, ImageCms
 
 import snellen
 from snellen.errors import IncompleteError, InputError
-from snellen.jobs.options import rate
-from snellen.jobs.planning import plan
-from snellen.jobs.sequence import files_of, opened
+from snellen.jobs.calls.planning import plan
+from snellen.jobs.inputs.sequence import files_of, opened
+from snellen.jobs.options.options import rate
 from snellen.video.source.pictures import Pictures
 from support.cli import run
 from support.jobs import Heard

@@ -7,9 +7,9 @@ from PIL import Image
 from snellen import compare_files, score_files
 from snellen.errors import InputError
 from snellen.jobs import UpscaleJob
-from snellen.jobs.options import VideoOptions
-from snellen.jobs.previews import preview
-from snellen.jobs.score_step import little
+from snellen.jobs.calls.previews import preview
+from snellen.jobs.kinds.score_step import little
+from snellen.jobs.options.options import VideoOptions
 from snellen.video import vmaf
 from snellen.video.sink.encoding import Encoding
 from support.video.clips import make

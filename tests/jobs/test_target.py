@@ -10,7 +10,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.jobs import UpscaleJob, VideoOptions
 from snellen.jobs.events import Silent
-from snellen.jobs.target import MadMeasure, aim_of
+from snellen.jobs.runs.target import MadMeasure, aim_of
 from snellen.schema import named
 from snellen.video import vmaf
 from snellen.video.sink.encoding import Encoding

@@ -8,9 +8,9 @@ import pytest
 from snellen import deblur_files, upscale_file, upscale_files
 from snellen.errors import InputError
 from snellen.jobs import DeblurJob, UpscaleJob, run_several
-from snellen.jobs.files import read_by, written_by
-from snellen.jobs.options import MiaSettings
-from snellen.jobs.positions import Region
+from snellen.jobs.kinds.files import read_by, written_by
+from snellen.jobs.options.options import MiaSettings
+from snellen.jobs.options.positions import Region
 
 
 @pytest.fixture

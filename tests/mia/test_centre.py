@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage
 
 import snellen
-from snellen.jobs import film_blur
+from snellen.jobs.kinds import film_blur
 from snellen.mia import centre, psf
 from support.mia import drawn, reference
 from support.mia.place import BLURS, LOPSIDED, distance, given

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.jobs.job_ticket import FileTicket
+from snellen.jobs.calls.job_ticket import FileTicket
 
 
 @dataclass(frozen=True, kw_only=True)

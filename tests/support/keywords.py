@@ -1,4 +1,6 @@
-"""Writes the types of the keywords of `upscale_file` and the like: src/snellen/jobs/keywords.py.
+"""Writes the types of the keywords of `upscale_file` and the like.
+
+They are in src/snellen/jobs/options/keywords.py.
 
 Run `python tests/support/keywords.py` after a change of an option's field; a test asks for it.
 """
@@ -11,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import snellen
-from snellen.jobs.options import FileOptions
+from snellen.jobs.options.options import FileOptions
 from snellen.schema import parameters
 
-FILE = Path(snellen.__file__).parent / "jobs" / "keywords.py"
+FILE = Path(snellen.__file__).parent / "jobs" / "options" / "keywords.py"
 _HEAD = '''
 """Keywords of functions for files, for type checkers: made from the fields of the jobs.
 
@@ -27,8 +29,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypedDict
 
-from snellen.jobs.options import File, Time
-from snellen.jobs.positions import Region
+from snellen.jobs.options.options import File, Time
+from snellen.jobs.options.positions import Region
 from snellen.upscaling.shipped import Method, SourceKind
 '''.lstrip()
 

@@ -12,8 +12,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, run, tickets
-from snellen.jobs.tickets import SegmentTicket
+from snellen.jobs import Encoding, Silent, UpscaleJob, VideoOptions, run
+from snellen.jobs.sharing import tickets
+from snellen.jobs.sharing.tickets import SegmentTicket
 from snellen.video.segments import encode
 
 STANDS = 1

@@ -7,7 +7,7 @@ import signal
 import time
 
 from snellen.errors import DeviceError, InputError
-from snellen.jobs.tickets import Done, Ticket
+from snellen.jobs.sharing.tickets import Done, Ticket
 
 
 class Unreadable:

@@ -13,7 +13,7 @@ import pytest
 from snellen import upscale_file
 from snellen.errors import InputError
 from snellen.jobs import UpscaleJob, VideoOptions
-from snellen.jobs.previews import preview
+from snellen.jobs.calls.previews import preview
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
 from support.cli import run

@@ -14,7 +14,7 @@ from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.frames.frame import Format, Frame
 from snellen.frames.step import Traits
-from snellen.jobs.deblur_step import DeblurStep, FrameFits
+from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.video import region
 from snellen.video.chain import Chain
 from snellen.video.luma_operation import LumaOperation

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import OutputError
-from snellen.jobs.deblur_step import FrameFits
+from snellen.jobs.steps.deblur_step import FrameFits
 from snellen.mia.result import Restored
 from snellen.video.segments import packets, store
 from snellen.video.segments.manifest import plain, read_manifest, record_of

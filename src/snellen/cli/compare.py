@@ -14,7 +14,7 @@ from snellen.cli.options import REPORTING, all_of, values
 from snellen.cli.reports import command_line, print_result
 from snellen.cli.types import NAMED, WRITTEN
 from snellen.errors import InputError, SnellenError
-from snellen.jobs.compare import CompareJob
+from snellen.jobs.kinds.compare import CompareJob
 from snellen.schema import nested
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def compare(files: tuple[Path, ...], **options: Any) -> None:
 
 
 def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
-    from snellen.jobs.patterns import the_only
+    from snellen.jobs.inputs.patterns import the_only
 
     reference = options.pop("reference")
     if reference is None:
@@ -90,7 +90,7 @@ def _job(files: tuple[Path, ...], options: dict[str, Any]) -> CompareJob:
 def _finish(job: CompareJob, report: Report) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
     from snellen.files.atomic import protected
-    from snellen.jobs.execute import run
+    from snellen.jobs.calls.execute import run
 
     report.begun(" ".join(map(str, (job.reference, *job.variants))), str(job.target), job)
     with protected([] if report.log is None else [report.log.path]):

@@ -16,13 +16,13 @@ from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
 from snellen.cli.types import NAMED, Output
-from snellen.jobs.deblur import DeblurJob, psf_targets
-from snellen.jobs.positions import Region
+from snellen.jobs.kinds.deblur import DeblurJob, psf_targets
+from snellen.jobs.options.positions import Region
 from snellen.schema import BLUR, REGION, nested
 
 if TYPE_CHECKING:
-    from snellen.jobs.deblur import DeblurResult
-    from snellen.jobs.planning import Plan
+    from snellen.jobs.calls.planning import Plan
+    from snellen.jobs.kinds.deblur import DeblurResult
 
 
 @click.command(
@@ -63,8 +63,8 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), of a long film when
     it is complete, and one for each output.
     """
-    from snellen.jobs.naming import SHARP
-    from snellen.jobs.search import expanded
+    from snellen.jobs.inputs.naming import SHARP
+    from snellen.jobs.inputs.search import expanded
 
     if parts_of_a_plan(inputs, options):
         with report_of(options) as report:
@@ -82,7 +82,7 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
 
 def _jobs(sources: list[Any], targets: list[Path], options: dict[str, Any]) -> list[DeblurJob]:
     """Return a job for each output, checked as far as files of pictures are not needed for it."""
-    from snellen.jobs import folders
+    from snellen.jobs.inputs import folders
 
     fields = nested(DeblurJob, values(DeblurJob, options))
     psfs = psf_targets(targets, fields.pop("psf_out"))

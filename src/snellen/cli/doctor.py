@@ -39,7 +39,7 @@ def doctor(as_json: bool, warm: bool, device: str) -> None:
     for --warm: kernels of a GPU are compiled where there is one, loops of the CPU always.
     """
     if warm:
-        from snellen.jobs.warm import warm as prepare
+        from snellen.jobs.calls.warm import warm as prepare
 
         def say(text: str) -> None:
             interrupts.check()

@@ -15,17 +15,17 @@ from snellen.errors import unexpected
 from snellen.upscaling.shipped import TITLES
 
 if TYPE_CHECKING:
-    from snellen.jobs.deblur import DeblurJob
-    from snellen.jobs.dry import DryRun, Together
-    from snellen.jobs.upscale import UpscaleJob
+    from snellen.jobs.calls.dry import DryRun, Together
+    from snellen.jobs.kinds.deblur import DeblurJob
+    from snellen.jobs.kinds.upscale import UpscaleJob
 
 
 def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
     """Report what each job would do, and return the highest exit code."""
-    from snellen.jobs.dry import dry_run, together
+    from snellen.jobs.calls.dry import dry_run, together
     from snellen.jobs.events import Collected
-    from snellen.jobs.files import written_by
-    from snellen.jobs.inputs import claim
+    from snellen.jobs.inputs.inputs import claim
+    from snellen.jobs.kinds.files import written_by
 
     report.results_are_asked_for = True
     codes = [0]

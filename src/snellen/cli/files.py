@@ -15,12 +15,12 @@ from snellen.cli.types import PIPE, Output
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:
-    from snellen.jobs.deblur import DeblurJob, DeblurResult
-    from snellen.jobs.job_ticket import Finished
-    from snellen.jobs.naming import Word
-    from snellen.jobs.planning import Plan
-    from snellen.jobs.report_after import ResultReport
-    from snellen.jobs.upscale import UpscaleJob, UpscaleResult
+    from snellen.jobs.calls.job_ticket import Finished
+    from snellen.jobs.calls.planning import Plan
+    from snellen.jobs.calls.report_after import ResultReport
+    from snellen.jobs.inputs.naming import Word
+    from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult
+    from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 
 
 def report_of(options: dict[str, Any], output_is_stdout: bool = False) -> Report:
@@ -71,7 +71,7 @@ def run_files(
     together : bool
         Whether all inputs become one output.
     """
-    from snellen.jobs.planning import plan, without_existing
+    from snellen.jobs.calls.planning import plan, without_existing
 
     dry, file = options.pop("dry_run"), options.pop("plan", None)
     looked = previews.taken(options)
@@ -126,10 +126,10 @@ def _run(
     """Run the jobs, report each, and return the highest exit code."""
     # `after` is the report about the only job, where one is wanted.
     from snellen.files.atomic import protected
+    from snellen.jobs.calls.planning import passed_over
+    from snellen.jobs.calls.several import run_several
     from snellen.jobs.events import Collected
     from snellen.jobs.fallback import chosen
-    from snellen.jobs.planning import passed_over
-    from snellen.jobs.several import run_several
 
     events = Collected(report)  # so that what is said of all jobs is said once
     codes = [0, *not_done(todo, report)]
@@ -190,7 +190,7 @@ def not_done(todo: Plan, report: Report) -> list[int]:
 
 
 def _write(after: ResultReport, result: Any, report: Report) -> int:
-    from snellen.jobs.report_after import after_result
+    from snellen.jobs.calls.report_after import after_result
 
     return reports.write(after.job, lambda: after_result(after, result, report), report)
 

@@ -17,7 +17,7 @@ from snellen.errors import InputError, OutputError
 from snellen.files.kinds import names_picture
 from snellen.files.protection import place
 from snellen.files.remote import check_local
-from snellen.jobs import folders
+from snellen.jobs.inputs import folders
 
 _PARAMETERS = {"output": "target", "inputs": "source"}
 _FIRST = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d snellen ")

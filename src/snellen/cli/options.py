@@ -11,7 +11,7 @@ import click
 from snellen.cli.groups import FILES, REPORT, Decorator, group, optional_choice
 from snellen.cli.types import NAMED, NUMBER, OUTPUT, WRITTEN, Whole
 from snellen.errors import InputError, worded
-from snellen.jobs.options import RunOptions
+from snellen.jobs.options.options import RunOptions
 from snellen.schema import Parameter, parameters
 
 _OPTIONS = {
@@ -38,10 +38,10 @@ def option(parameter: str) -> str:
 @cache
 def _of_fields() -> dict[str, str]:
     """Return what the fields of jobs say of their options, by parameter."""
-    from snellen.jobs.compare import CompareJob
-    from snellen.jobs.deblur import DeblurJob
-    from snellen.jobs.score import ScoreJob
-    from snellen.jobs.upscale import UpscaleJob
+    from snellen.jobs.kinds.compare import CompareJob
+    from snellen.jobs.kinds.deblur import DeblurJob
+    from snellen.jobs.kinds.score import ScoreJob
+    from snellen.jobs.kinds.upscale import UpscaleJob
 
     fields = parameters(CompareJob) | parameters(ScoreJob)
     fields |= parameters(UpscaleJob) | parameters(DeblurJob)

@@ -13,13 +13,13 @@ from click.core import ParameterSource
 from snellen.cli.groups import MACHINES, group
 from snellen.cli.types import WRITTEN
 from snellen.errors import InputError, unexpected
-from snellen.jobs.options import FileOptions
+from snellen.jobs.options.options import FileOptions
 from snellen.schema import with_effect
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
-    from snellen.jobs.deblur import DeblurJob
-    from snellen.jobs.upscale import UpscaleJob
+    from snellen.jobs.kinds.deblur import DeblurJob
+    from snellen.jobs.kinds.upscale import UpscaleJob
 
 _FREE = frozenset(
     {"plan", "segments", "join", "verbose", "quiet", "log", "as_json", "config", "recipe",
@@ -83,7 +83,7 @@ def go_on(
     options: dict[str, Any], report: Report, line: Callable[[Any], tuple[str, dict[str, Any]]]
 ) -> int:
     """Make a part of a plan, or join all parts; return the exit code."""
-    from snellen.jobs.plans import join_plan, planned_job, run_segments
+    from snellen.jobs.calls.plans import join_plan, planned_job, run_segments
 
     plan, words = options["plan"], options["segments"]
     how = {name: options[name] for name in ("threads", "workers")}
@@ -115,7 +115,7 @@ def write(
     plan: Path, jobs: Sequence[UpscaleJob | DeblurJob], overwrite: bool, report: Report
 ) -> int:
     """Write the plan of the only job; return the exit code."""
-    from snellen.jobs.plans import write_plan
+    from snellen.jobs.calls.plans import write_plan
 
     try:
         if len(jobs) != 1:

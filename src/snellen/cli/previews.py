@@ -20,10 +20,10 @@ from snellen.schema import parameters
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
-    from snellen.jobs.deblur import DeblurJob
-    from snellen.jobs.planning import Plan
-    from snellen.jobs.previews import PreviewResult
-    from snellen.jobs.upscale import UpscaleJob
+    from snellen.jobs.calls.planning import Plan
+    from snellen.jobs.calls.previews import PreviewResult
+    from snellen.jobs.kinds.deblur import DeblurJob
+    from snellen.jobs.kinds.upscale import UpscaleJob
 
     AnyJob = UpscaleJob | DeblurJob
     Making = Callable[[Plan, dict[str, Any]], Sequence[AnyJob]]
@@ -110,7 +110,7 @@ def run_preview(
         Options that do not go together.
     """
     from snellen.cli.reports import command_line
-    from snellen.jobs.previews import SECONDS, preview
+    from snellen.jobs.calls.previews import SECONDS, preview
 
     if not (wanted.number or wanted.at):
         name = "preview_with" if wanted.variants else "preview_seconds"

@@ -23,8 +23,8 @@ from snellen.errors import SnellenError, worded
 if TYPE_CHECKING:
     from snellen.cli.log import Log
     from snellen.jobs.events import Progress
-    from snellen.jobs.profile import Profile
-    from snellen.jobs.serial import Job
+    from snellen.jobs.options.profile import Profile
+    from snellen.jobs.options.serial import Job
 
 QUIET, NORMAL, VERBOSE = range(3)
 """Levels of what is reported."""
@@ -96,7 +96,7 @@ class Report:
         """Report the result of a frame; with JSON only."""
         interrupts.check()
         if self.as_json:
-            from snellen.jobs.score_table import as_json
+            from snellen.jobs.steps.score_table import as_json
 
             facts = frame.facts() if hasattr(frame, "facts") else asdict(frame)
             self._line("frame", input=subject, **as_json(facts))
@@ -128,7 +128,7 @@ class Report:
     def begun(self, subject: str, target: str, job: Job) -> None:
         """Report, if more than usual is wanted, what is about to be done."""
         interrupts.check()
-        from snellen.jobs.serial import chosen
+        from snellen.jobs.options.serial import chosen
 
         named = {"source", "target", "reference", "distorted"}
         settings = {name: text for name, text in chosen(job).items() if name not in named}

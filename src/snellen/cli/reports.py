@@ -20,10 +20,10 @@ from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
     from snellen.cli.report import Report
-    from snellen.jobs.compare import CompareJob, CompareResult
-    from snellen.jobs.deblur import DeblurJob
-    from snellen.jobs.report_after import ResultReport
-    from snellen.jobs.upscale import UpscaleJob
+    from snellen.jobs.calls.report_after import ResultReport
+    from snellen.jobs.kinds.compare import CompareJob, CompareResult
+    from snellen.jobs.kinds.deblur import DeblurJob
+    from snellen.jobs.kinds.upscale import UpscaleJob
 
 Options = dict[str, Any]
 _SIZE = 30
@@ -81,7 +81,7 @@ def planned(
         raise InputError(
             f"got `report` with {len(jobs)} outputs; a report is about one", parameter="report"
         )
-    from snellen.jobs.report_after import about_result
+    from snellen.jobs.calls.report_after import about_result
 
     return about_result(jobs[0], target, size, command_line())
 
@@ -123,7 +123,7 @@ def print_result(result: CompareResult, report: Report) -> None:
     lines.append(
         f"{result.target}: {result.size / 1e6:.1f} MB, pictures of {frames}, {result.seconds:.1f} s"
     )
-    from snellen.jobs.score_table import as_json
+    from snellen.jobs.steps.score_table import as_json
 
     report.result(*lines, **as_json(facts))
     report.profile(str(result.target), result.profile)

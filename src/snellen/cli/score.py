@@ -27,11 +27,11 @@ from snellen.cli.score_text import (
 )
 from snellen.cli.types import NAMED, PIPE
 from snellen.errors import InputError, SnellenError
-from snellen.jobs.score import ScoreJob
+from snellen.jobs.kinds.score import ScoreJob
 from snellen.schema import nested
 
 if TYPE_CHECKING:
-    from snellen.jobs.compare import CompareJob
+    from snellen.jobs.kinds.compare import CompareJob
 
 
 @click.command(
@@ -77,7 +77,7 @@ def score(reference: Path | None, distorted: Path | None, **options: Any) -> Non
     """
     pairs = options.pop("pairs")
     check_arguments(pairs, reference, distorted)
-    from snellen.jobs.patterns import the_only
+    from snellen.jobs.inputs.patterns import the_only
 
     level, log = reporting(options)
     with _ScoreReport(options.pop("as_json"), options["table"] == PIPE, level, log) as report:
@@ -140,7 +140,7 @@ def _report(job: ScoreJob, target: Path | None, size: float) -> CompareJob | Non
     """Return the job of the report that is wanted; None: none is."""
     if target is None:
         return None
-    from snellen.jobs.report_after import about_score
+    from snellen.jobs.calls.report_after import about_score
 
     return about_score(job, target, size, command_line())
 
@@ -148,8 +148,8 @@ def _report(job: ScoreJob, target: Path | None, size: float) -> CompareJob | Non
 def _finish(job: ScoreJob, report: _ScoreReport, after: CompareJob | None) -> None:
     """Run the job, report its result, and raise what was wrong all the same."""
     from snellen.files.atomic import protected
-    from snellen.jobs.execute import run
-    from snellen.jobs.score import IMAGE
+    from snellen.jobs.calls.execute import run
+    from snellen.jobs.kinds.score import IMAGE
 
     report.begun(str(job.reference), str(job.distorted), job)
     with protected([] if report.log is None else [report.log.path]):
@@ -165,7 +165,7 @@ def _finish(job: ScoreJob, report: _ScoreReport, after: CompareJob | None) -> No
         report.result(*statistics(result.table), *sentences(result), *worst)
     report.profile(str(job.distorted), result.profile)
     if after is not None:
-        from snellen.jobs.report_after import after_score
+        from snellen.jobs.calls.report_after import after_score
 
         code = write(after, lambda: after_score(after, result, report), report)
         if code and result.error is None:

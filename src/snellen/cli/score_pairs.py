@@ -20,9 +20,9 @@ from snellen.errors import InputError
 from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
-    from snellen.jobs.pair_scores import PairScore
-    from snellen.jobs.pair_table import PairTable
-    from snellen.jobs.score import ScoreJob
+    from snellen.jobs.calls.pair_scores import PairScore
+    from snellen.jobs.calls.pair_table import PairTable
+    from snellen.jobs.kinds.score import ScoreJob
 
 
 def check_arguments(pairs: Path | None, reference: Path | None, distorted: Path | None) -> None:
@@ -47,9 +47,9 @@ def run_pairs(
 ) -> int:
     """Score the pairs of a list with the settings of a job; return the exit code."""
     from snellen.files.atomic import protected
-    from snellen.jobs.pair_list import read_pairs
-    from snellen.jobs.pair_scores import score_pairs
-    from snellen.jobs.pair_table import PairTable, check_maps, columns, maps_of
+    from snellen.jobs.calls.pair_list import read_pairs
+    from snellen.jobs.calls.pair_scores import score_pairs
+    from snellen.jobs.calls.pair_table import PairTable, check_maps, columns, maps_of
 
     if page is not None:
         raise InputError("got `report` with `pairs`; it is of one pair", parameter="report")
@@ -117,7 +117,7 @@ def _going_on(table: PairTable, count: int) -> str:
 
 
 def _facts(score: PairScore, carried: dict[str, str]) -> Any:
-    from snellen.jobs.score_table import as_json
+    from snellen.jobs.steps.score_table import as_json
 
     found: dict[str, Any] = {
         "reference": str(score.reference), "distorted": str(score.distorted),

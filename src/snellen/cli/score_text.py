@@ -10,8 +10,8 @@ from snellen.cli.options import in_options
 from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
-    from snellen.jobs.score import ScoreJob, ScoreResult
-    from snellen.jobs.score_table import ScoreRow, ScoreTable
+    from snellen.jobs.kinds.score import ScoreJob, ScoreResult
+    from snellen.jobs.steps.score_table import ScoreRow, ScoreTable
 
 
 _COLUMNS = {
@@ -23,7 +23,7 @@ _COLUMNS = {
 
 def facts_of(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
     """Return what the last line of JSON says."""
-    from snellen.jobs.score_run import about
+    from snellen.jobs.runs.score_run import about
 
     return {
         "pooled": {name: one.facts() for name, one in result.table.pooled().items()},
@@ -35,14 +35,14 @@ def facts_of(result: ScoreResult, job: ScoreJob) -> dict[str, Any]:
 
 def json_of(facts: Any) -> Any:
     """Return facts as JSON has them."""
-    from snellen.jobs.score_table import as_json
+    from snellen.jobs.steps.score_table import as_json
 
     return as_json(facts)
 
 
 def write_line(values: Iterable[Any]) -> None:
     """Write a line of CSV to standard output; newlines in a value stay, in quotation marks."""
-    from snellen.jobs.score_table import csv_line
+    from snellen.jobs.steps.score_table import csv_line
 
     cells = [_visible(one) if isinstance(one, str) else one for one in values]
     terminal.out(*csv_line(cells).removesuffix("\n").split("\n"))

@@ -22,7 +22,7 @@ from snellen.errors import InputError, worded
 if TYPE_CHECKING:
     from snellen.jobs import NetworkSettings, Settings
     from snellen.jobs.events import Events, Progress
-    from snellen.jobs.train import TrainJob, TrainResult
+    from snellen.jobs.kinds.train import TrainJob, TrainResult
 
 APLUS = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours", "ridge",
          "seeds")  # fmt: skip
@@ -135,8 +135,8 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     A compact network: an interrupted training is kept beside the output (.checkpoint), and goes on
     when the same command is given again. On one device, it gives the same network every time.
     """
-    from snellen.jobs.execute import run
-    from snellen.jobs.train import TrainJob
+    from snellen.jobs.calls.execute import run
+    from snellen.jobs.kinds.train import TrainJob
 
     job = TrainJob(
         images=images, target=output, settings=_settings(scale, options), device=options["device"],
@@ -230,7 +230,7 @@ def _events(stack: ExitStack) -> Events:
 
 def _as_text(result: TrainResult) -> list[str]:
     """Return what was made, in lines."""
-    from snellen.jobs.train import mean
+    from snellen.jobs.kinds.train import mean
 
     lines = _network_text(result) if _is_network(result) else _aplus_text(result)
     for name, table in result.validation.items():
@@ -271,7 +271,7 @@ def _network_text(result: TrainResult) -> list[str]:
 
 
 def _as_json(result: TrainResult) -> str:
-    from snellen.jobs.train import mean
+    from snellen.jobs.kinds.train import mean
 
     def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None

@@ -15,13 +15,13 @@ from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
 from snellen.cli.types import NAMED, Output
-from snellen.jobs.upscale import UpscaleJob
+from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.schema import nested
 from snellen.upscaling.shipped import TITLES
 
 if TYPE_CHECKING:
-    from snellen.jobs.planning import Plan
-    from snellen.jobs.upscale import UpscaleResult
+    from snellen.jobs.calls.planning import Plan
+    from snellen.jobs.kinds.upscale import UpscaleResult
 
 
 @click.command(
@@ -47,8 +47,8 @@ def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> 
     Luma goes through a compact network, or with --method aplus through A+, by a model for the kind
     of source; of a video, its codec, bits and sharpness say which, and the result says why.
     """
-    from snellen.jobs.naming import enlarged
-    from snellen.jobs.sizes import wanted
+    from snellen.jobs.inputs.naming import enlarged
+    from snellen.jobs.options.sizes import wanted
 
     def word(source: Path) -> str:
         sized = (options[name] for name in ("scale", "size", "height", "fit"))

@@ -29,79 +29,79 @@ if TYPE_CHECKING:
     from snellen.aplus.training import Settings as Settings
     from snellen.cnn.training import NetworkSettings as NetworkSettings
     from snellen.jobs.bar import Bar as Bar
-    from snellen.jobs.compare import CompareJob as CompareJob
-    from snellen.jobs.compare import CompareResult as CompareResult
-    from snellen.jobs.deblur import DeblurJob as DeblurJob
-    from snellen.jobs.deblur import DeblurResult as DeblurResult
-    from snellen.jobs.dry import DryRun as DryRun
-    from snellen.jobs.dry import dry_run as dry_run
-    from snellen.jobs.enhance import Enhancement as Enhancement
+    from snellen.jobs.calls.dry import DryRun as DryRun
+    from snellen.jobs.calls.dry import dry_run as dry_run
+    from snellen.jobs.calls.execute import run as run
+    from snellen.jobs.calls.pair_scores import PairScore as PairScore
+    from snellen.jobs.calls.pair_scores import score_pairs as score_pairs
+    from snellen.jobs.calls.plans import join_plan as join_plan
+    from snellen.jobs.calls.plans import run_segments as run_segments
+    from snellen.jobs.calls.plans import write_plan as write_plan
+    from snellen.jobs.calls.previews import PreviewResult as PreviewResult
+    from snellen.jobs.calls.previews import preview as preview
+    from snellen.jobs.calls.several import run_several as run_several
     from snellen.jobs.events import Events as Events
     from snellen.jobs.events import Progress as Progress
     from snellen.jobs.events import Silent as Silent
-    from snellen.jobs.execute import run as run
-    from snellen.jobs.options import MadSettings as MadSettings
-    from snellen.jobs.options import MiaSettings as MiaSettings
-    from snellen.jobs.options import VideoOptions as VideoOptions
-    from snellen.jobs.pair_scores import PairScore as PairScore
-    from snellen.jobs.pair_scores import score_pairs as score_pairs
-    from snellen.jobs.plans import join_plan as join_plan
-    from snellen.jobs.plans import run_segments as run_segments
-    from snellen.jobs.plans import write_plan as write_plan
-    from snellen.jobs.positions import Region as Region
-    from snellen.jobs.previews import PreviewResult as PreviewResult
-    from snellen.jobs.previews import preview as preview
-    from snellen.jobs.score import ScoreJob as ScoreJob
-    from snellen.jobs.score import ScoreResult as ScoreResult
-    from snellen.jobs.score_table import ScoreRow as ScoreRow
-    from snellen.jobs.score_table import ScoreTable as ScoreTable
-    from snellen.jobs.serial import Job as Job
-    from snellen.jobs.several import run_several as run_several
-    from snellen.jobs.train import TrainJob as TrainJob
-    from snellen.jobs.train import TrainResult as TrainResult
-    from snellen.jobs.upscale import UpscaleJob as UpscaleJob
-    from snellen.jobs.upscale import UpscaleResult as UpscaleResult
+    from snellen.jobs.kinds.compare import CompareJob as CompareJob
+    from snellen.jobs.kinds.compare import CompareResult as CompareResult
+    from snellen.jobs.kinds.deblur import DeblurJob as DeblurJob
+    from snellen.jobs.kinds.deblur import DeblurResult as DeblurResult
+    from snellen.jobs.kinds.enhance import Enhancement as Enhancement
+    from snellen.jobs.kinds.score import ScoreJob as ScoreJob
+    from snellen.jobs.kinds.score import ScoreResult as ScoreResult
+    from snellen.jobs.kinds.train import TrainJob as TrainJob
+    from snellen.jobs.kinds.train import TrainResult as TrainResult
+    from snellen.jobs.kinds.upscale import UpscaleJob as UpscaleJob
+    from snellen.jobs.kinds.upscale import UpscaleResult as UpscaleResult
+    from snellen.jobs.options.options import MadSettings as MadSettings
+    from snellen.jobs.options.options import MiaSettings as MiaSettings
+    from snellen.jobs.options.options import VideoOptions as VideoOptions
+    from snellen.jobs.options.positions import Region as Region
+    from snellen.jobs.options.serial import Job as Job
+    from snellen.jobs.steps.score_table import ScoreRow as ScoreRow
+    from snellen.jobs.steps.score_table import ScoreTable as ScoreTable
     from snellen.video.clip import Clip as Clip
     from snellen.video.sink.encoding import Encoding as Encoding
 
 _HOME = {
     "Bar": "snellen.jobs.bar",
     "Clip": "snellen.video.clip",
-    "CompareJob": "snellen.jobs.compare",
-    "CompareResult": "snellen.jobs.compare",
-    "DeblurJob": "snellen.jobs.deblur",
-    "DeblurResult": "snellen.jobs.deblur",
-    "DryRun": "snellen.jobs.dry",
+    "CompareJob": "snellen.jobs.kinds.compare",
+    "CompareResult": "snellen.jobs.kinds.compare",
+    "DeblurJob": "snellen.jobs.kinds.deblur",
+    "DeblurResult": "snellen.jobs.kinds.deblur",
+    "DryRun": "snellen.jobs.calls.dry",
     "Encoding": "snellen.video.sink.encoding",
-    "Enhancement": "snellen.jobs.enhance",
+    "Enhancement": "snellen.jobs.kinds.enhance",
     "Events": "snellen.jobs.events",
-    "Job": "snellen.jobs.serial",
-    "MadSettings": "snellen.jobs.options",
-    "MiaSettings": "snellen.jobs.options",
+    "Job": "snellen.jobs.options.serial",
+    "MadSettings": "snellen.jobs.options.options",
+    "MiaSettings": "snellen.jobs.options.options",
     "NetworkSettings": "snellen.cnn.training",
-    "PairScore": "snellen.jobs.pair_scores",
-    "PreviewResult": "snellen.jobs.previews",
+    "PairScore": "snellen.jobs.calls.pair_scores",
+    "PreviewResult": "snellen.jobs.calls.previews",
     "Progress": "snellen.jobs.events",
-    "Region": "snellen.jobs.positions",
-    "ScoreJob": "snellen.jobs.score",
-    "ScoreResult": "snellen.jobs.score",
-    "ScoreRow": "snellen.jobs.score_table",
-    "ScoreTable": "snellen.jobs.score_table",
+    "Region": "snellen.jobs.options.positions",
+    "ScoreJob": "snellen.jobs.kinds.score",
+    "ScoreResult": "snellen.jobs.kinds.score",
+    "ScoreRow": "snellen.jobs.steps.score_table",
+    "ScoreTable": "snellen.jobs.steps.score_table",
     "Settings": "snellen.aplus.training",
     "Silent": "snellen.jobs.events",
-    "TrainJob": "snellen.jobs.train",
-    "TrainResult": "snellen.jobs.train",
-    "UpscaleJob": "snellen.jobs.upscale",
-    "UpscaleResult": "snellen.jobs.upscale",
-    "VideoOptions": "snellen.jobs.options",
-    "dry_run": "snellen.jobs.dry",
-    "join_plan": "snellen.jobs.plans",
-    "preview": "snellen.jobs.previews",
-    "run": "snellen.jobs.execute",
-    "run_segments": "snellen.jobs.plans",
-    "run_several": "snellen.jobs.several",
-    "score_pairs": "snellen.jobs.pair_scores",
-    "write_plan": "snellen.jobs.plans",
+    "TrainJob": "snellen.jobs.kinds.train",
+    "TrainResult": "snellen.jobs.kinds.train",
+    "UpscaleJob": "snellen.jobs.kinds.upscale",
+    "UpscaleResult": "snellen.jobs.kinds.upscale",
+    "VideoOptions": "snellen.jobs.options.options",
+    "dry_run": "snellen.jobs.calls.dry",
+    "join_plan": "snellen.jobs.calls.plans",
+    "preview": "snellen.jobs.calls.previews",
+    "run": "snellen.jobs.calls.execute",
+    "run_segments": "snellen.jobs.calls.plans",
+    "run_several": "snellen.jobs.calls.several",
+    "score_pairs": "snellen.jobs.calls.pair_scores",
+    "write_plan": "snellen.jobs.calls.plans",
 }
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from snellen.errors import InputError, plain, shortened
 
 if TYPE_CHECKING:
-    from snellen.jobs.deblur_step import FrameFit
-    from snellen.jobs.score_table import ScoreRow
+    from snellen.jobs.steps.deblur_step import FrameFit
+    from snellen.jobs.steps.score_table import ScoreRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.jobs import Encoding, ScoreJob, Silent, UpscaleJob, VideoOptions
 from snellen.jobs import run as run_job
-from snellen.jobs.pair_scores import PairTicket
-from snellen.jobs.pool import Pool
+from snellen.jobs.calls.pair_scores import PairTicket
+from snellen.jobs.sharing.pool import Pool
 from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.messages import counted

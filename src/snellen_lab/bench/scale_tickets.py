@@ -17,7 +17,7 @@ from av.video.frame import VideoFrame
 from snellen.bench.inputs import codes, picture
 from snellen.cpu.pool import Pool
 from snellen.frames.frame import Format, Frame
-from snellen.jobs.tickets import Done, Ticket, Worker
+from snellen.jobs.sharing.tickets import Done, Ticket, Worker
 from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from snellen.jobs import Clip, CompareJob
+from snellen.jobs.kinds.score import FILM
 from snellen.jobs.reports.facts import of_run
-from snellen.jobs.score import FILM
 
 
 def test_numbers_of_frames_are_no_options():

@@ -11,8 +11,8 @@ import pytest
 import snellen
 from snellen.errors import InputError
 from snellen.jobs import UpscaleJob
-from snellen.jobs.enhance import Enhancement
-from snellen.jobs.options import VideoOptions
+from snellen.jobs.kinds.enhance import Enhancement
+from snellen.jobs.options.options import VideoOptions
 from snellen.jobs.reports.source import Shown, moved
 from snellen.video.clip import Clip
 from support.cli import names

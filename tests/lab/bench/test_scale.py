@@ -9,7 +9,7 @@ import pytest
 from benchmarks import extras
 from snellen.cpu.threads import cores
 from snellen.errors import SnellenError
-from snellen.jobs.tickets import Done
+from snellen.jobs.sharing.tickets import Done
 from snellen_lab.bench import scale
 
 TINY = scale.Sizes((64, 48), discarded=2, film=8, scored=2)

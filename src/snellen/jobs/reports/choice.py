@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from snellen.jobs.score_table import ScoreRow, ScoreTable
+from snellen.jobs.steps.score_table import ScoreRow, ScoreTable
 from snellen.metrics.registry import of_column
 
 _WORST = 3  # frames that are shown because they are the worst

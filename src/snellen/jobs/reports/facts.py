@@ -9,9 +9,9 @@ from pathlib import Path
 
 from snellen._version import __version__
 from snellen.files.opening import size_of
-from snellen.jobs.compare import CompareJob
-from snellen.jobs.score import FILM, ScoreResult
-from snellen.jobs.serial import chosen
+from snellen.jobs.kinds.compare import CompareJob
+from snellen.jobs.kinds.score import FILM, ScoreResult
+from snellen.jobs.options.serial import chosen
 from snellen.metrics.registry import MAD
 from snellen.report.contents import Facts
 from snellen.stills import still

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames import white
 from snellen.frames.frame import Format, Frame
-from snellen.jobs.compare import CompareJob
 from snellen.jobs.events import Events
-from snellen.jobs.pairs import pair, partners
+from snellen.jobs.kinds.compare import CompareJob
+from snellen.jobs.kinds.score_step import ScoreStep
 from snellen.jobs.reports.choice import Choice
-from snellen.jobs.score_step import ScoreStep
+from snellen.jobs.steps.pairs import pair, partners
 from snellen.mad import heatmap
 from snellen.metrics.registry import MAD
 from snellen.report.contents import Moment, Picture

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, plain
 from snellen.files import atomic
-from snellen.jobs.compare import CompareJob, CompareResult
 from snellen.jobs.events import Collected, Events, Progress
-from snellen.jobs.pairs import partners
+from snellen.jobs.kinds.compare import CompareJob, CompareResult
+from snellen.jobs.kinds.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.reports import facts as about
 from snellen.jobs.reports import pictures as pictures_of
 from snellen.jobs.reports.choice import Choice, choose
 from snellen.jobs.reports.shelf import Shelf
-from snellen.jobs.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
-from snellen.jobs.score_kinds import RUNS, films
-from snellen.jobs.score_table import ScoreRow
+from snellen.jobs.runs.score_kinds import RUNS, films
+from snellen.jobs.steps.pairs import partners
+from snellen.jobs.steps.score_table import ScoreRow
 from snellen.mad import heatmap
 from snellen.metrics.registry import MAD, of_column
 from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
@@ -32,8 +32,8 @@ from snellen.video import progress
 from snellen.video.resize import METHOD
 
 if TYPE_CHECKING:
-    from snellen.jobs.deblur_step import FrameFit
     from snellen.jobs.reports.source import Shown
+    from snellen.jobs.steps.deblur_step import FrameFit
 
 _SCALES = {"detection": "HI", "appearance": "LO"}
 _STATISTICS = ("mean", "median", "min", "max", "p5", "p95")

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.errors import InputError
-from snellen.jobs.deblur import DeblurJob
-from snellen.jobs.enhance import Enhancement, add_steps
-from snellen.jobs.enhance_line import Line
-from snellen.jobs.upscale import UpscaleJob
-from snellen.jobs.upscale_video import models_of
+from snellen.jobs.kinds.deblur import DeblurJob
+from snellen.jobs.kinds.enhance import Enhancement, add_steps
+from snellen.jobs.kinds.enhance_line import Line
+from snellen.jobs.kinds.upscale import UpscaleJob
+from snellen.jobs.runs.upscale_video import models_of
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step

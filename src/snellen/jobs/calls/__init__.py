@@ -1,0 +1,1 @@
+"""Functions that callers use: one job or several, plans, previews, dry runs, tables of pairs."""

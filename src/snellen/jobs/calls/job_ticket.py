@@ -1,0 +1,164 @@
+"""Tickets of whole files: one of many, made by one worker."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from snellen.cpu import threads
+from snellen.errors import DeviceError, InternalError, SnellenError, unexpected
+from snellen.files import temporary
+from snellen.files.protection import protected
+from snellen.jobs.calls.execute import run
+from snellen.jobs.events import Events, Silent, notify
+from snellen.jobs.kinds.deblur import DeblurJob
+from snellen.jobs.kinds.files import AnyJob, FilmJob, written_by
+from snellen.jobs.sharing.tickets import Done, Ticket, Worker
+from snellen.video.segments import deferral
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """One of several jobs with its result, its error, or both."""
+
+    job: AnyJob
+    """This was asked for."""
+    result: Any = None
+    """The job's result; None: it failed."""
+    error: SnellenError | None = None
+    """Why it failed, or what its result says was wrong; None: all is well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTicket(Ticket):
+    """A job that a worker runs as it would be run alone."""
+
+    together: int
+    """CPU threads of all workers."""
+
+    @property
+    def subject(self) -> str:
+        """Name of the input."""
+        return str(first(self.job))
+
+    @property
+    def once(self) -> bool:
+        """Return whether a second worker would find the output of the first one there."""
+        return not self.is_shipped
+
+    def run(self, worker: Worker) -> Done:
+        """Run the job. What is wrong with its files is part of the result.
+
+        Raises
+        ------
+        SnellenError
+            Something is wrong with the machine: another worker may succeed.
+        """
+        if self.is_shipped:
+            with temporary.folder() as folder:
+                return self._shipped(worker, folder)
+        naming = None if self.job.overwrite else worker.naming
+        with protected([], naming=naming):
+            return self._done(worker.device, self.job, deferral.CUT, worker.events)
+
+    def _done(self, device: str, job: FilmJob, which: str, events: Events) -> Done:
+        # "auto" stays so: where the memory of its GPU does not suffice, the CPU steps in.
+        device = job.device if job.device == "auto" else device
+        alone = replace(job, device=device, workers=None, cluster=None)
+        try:
+            with threads.shared(self.together), deferral.deferring(which):
+                result = run(alone, events)
+        except deferral.DeferredError:
+            return Done(self.key, is_deferred=True)
+        except Exception as error:
+            found = unexpected(error)
+            if type(found) in (SnellenError, DeviceError):  # memory of the machine, or a GPU
+                raise found from error
+            if isinstance(found, InternalError):  # its cause stays in this process
+                found.add_note("".join(traceback.format_exception(error)))
+            return Done(self.key, error=found)
+        return Done(self.key, result, result.error)
+
+    def _shipped(self, worker: Worker, folder: Path) -> Done:
+        """Run the job into a folder for temporary files, and read what it has written there."""
+        goals = written_by(self.job)
+        files = [folder / str(number) / one.name for number, one in enumerate(goals)]
+        names: dict[str, Any] = {"target": files[0]}
+        if isinstance(self.job, DeblurJob) and len(files) > 1:
+            names["psf_out"] = files[1]
+        own = _Own(dict(zip(files, goals, strict=True)), worker.events)
+        done = self._done(worker.device, replace(self.job, **names), deferral.LONG, own)
+        return replace(
+            done,
+            result=None if done.result is None else self._meant(done.result, own),
+            error=own.error(done.error),
+            outputs=tuple(one.read_bytes() if one.is_file() else None for one in files),
+        )
+
+    def _meant(self, result: Any, own: _Own) -> Any:
+        """Return a result that names the job's own outputs."""
+        goals = written_by(self.job)
+        names: dict[str, Any] = {"target": goals[0]}
+        if getattr(result, "psf_file", None) is not None:
+            names["psf_file"] = goals[1]
+        names["warnings"] = tuple(map(own.text, result.warnings))
+        return replace(result, error=own.error(result.error), **names)
+
+
+class _Own(Silent):
+    """Events, texts and errors that name a job's own outputs, and not those of a node.
+
+    Parameters
+    ----------
+    outputs : dict
+        The node's file of each output, and the job's.
+    events : Events
+        Receives notices and warnings.
+    """
+
+    def __init__(self, outputs: dict[Path, Path], events: Events) -> None:
+        folders = {file.parent: goal.parent for file, goal in outputs.items()}
+        self._names = {str(one): str(other) for one, other in (outputs | folders).items()}
+        self._events = events
+
+    def notice(self, subject: str, message: str) -> None:
+        """Pass a notice on."""
+        notify(self._events, self.text(subject), self.text(message))
+
+    def warning(self, subject: str, message: str) -> None:
+        """Pass a warning on."""
+        self._events.warning(self.text(subject), self.text(message))
+
+    def text(self, text: str) -> str:
+        """Return a text with the names of the job's own outputs."""
+        for name, other in self._names.items():
+            text = text.replace(name, other)
+        return text
+
+    def error(self, error: SnellenError | None) -> SnellenError | None:
+        """Return an error with the names of the job's own outputs."""
+        if error is None:
+            return None
+        advice = None if error.advice is None else self.text(error.advice)
+        found = type(error)(self.text(error.message), parameter=error.parameter, advice=advice)
+        for note in getattr(error, "__notes__", ()):  # where it was raised
+            found.add_note(self.text(note))
+        return found
+
+
+def first(job: FilmJob) -> Path:
+    """Return the input of a job, of a burst the first one."""
+    return job.source if isinstance(job.source, Path) else job.source[0]
+
+
+def named(error: SnellenError, source: Path, target: Path) -> SnellenError:
+    """Return an error that says which of several inputs it is about."""
+    if error.result is not None or any(str(one) in error.text for one in (source, target)):
+        return error
+    found = error.about(source).with_traceback(error.__traceback__)
+    found.__cause__ = error.__cause__
+    for note in getattr(error, "__notes__", ()):
+        found.add_note(note)
+    return found

@@ -1,0 +1,1 @@
+"""Inputs of jobs: files, folders, patterns and sequences of pictures, and how outputs are named."""

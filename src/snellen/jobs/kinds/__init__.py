@@ -1,0 +1,1 @@
+"""The kinds of jobs, as values: upscale, deblur, score, compare, train."""

@@ -1,0 +1,1 @@
+"""How each kind of job is run: images, films, pairs of them."""

@@ -1,0 +1,144 @@
+"""Runs a deblurring job whose source is a video."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from snellen.frames.arrays import host
+from snellen.jobs.events import Events
+from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult, method_settings
+from snellen.jobs.options import psf_files
+from snellen.jobs.runs.deblur_outcomes import report_outcomes
+from snellen.jobs.runs.film import converted, damage
+from snellen.jobs.sharing.film_workers import film_workers
+from snellen.jobs.sharing.segments import segments_of
+from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
+from snellen.mia.l0 import judge
+from snellen.mia.result import AUTO, SHARP
+from snellen.video.region import RegionStep
+from snellen.video.track import Track
+
+if TYPE_CHECKING:
+    from snellen.jobs.sharing.segments import Changed
+    from snellen.video.segments.film import Workers
+
+LOOKS, LOOK_EVERY, LOOK_SIDE = 4, 6, 512
+"""So many frames are looked at, the first of so many, and so many samples each way in their middle:
+0.1 s on a CPU."""
+WORSE = (
+    "no blur found in the first frames: plain MIA makes sharp frames worse; `prior` frames leaves "
+    "them as they are"
+)
+"""Warning of a film for which nothing was chosen."""
+
+
+def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None) -> DeblurResult:
+    """Restore the luma of a video, or of its region; `changed` as of `segments_of`."""
+    (source,) = job.sources
+    name = str(source)
+    if job.mia.data_range is not None:
+        events.warning(name, "`data_range` is for float images: without effect on a video")
+    track = None if job.region is None else job.region.track()
+    look = _Look(name, events) if job.region is None and _is_default(job) else None
+    fits = FrameFits(lambda row: events.frame(name, row), job.psf_out is not None)
+
+    def before() -> None:  # who finds the film finds its PSFs, too
+        if job.psf_out is not None:
+            psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
+
+    summary = converted(
+        source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video,
+        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+        segments=segments_of(
+            job, None, events, notes=fits.unpack, workers=workers_of(job, events), changed=changed
+        ),
+        aside=fits.aside, before=before,
+    )  # fmt: skip
+    if track is not None and not job.video.clip.is_part:
+        _warn_of_spare(track, summary.frames, name, events)
+    statistics = fits.statistics()
+    outcome, said = report_outcomes([row.outcome for row in fits.rows], "frames", name, events)
+    if look is not None:
+        look.warn()
+        said = (*said, *look.said)
+    return DeblurResult(
+        source=source, target=job.target, width=summary.width, height=summary.height,
+        device=summary.device, fit=statistics.fit, iterations=statistics.iterations,
+        psf=fits.psfs[-1], psf_file=job.psf_out, outcome=outcome,
+        warnings=(*summary.warnings, *said), summary=summary,
+        statistics=statistics, frames=tuple(fits.rows),
+        error=damage(source, job.target, summary),
+    )  # fmt: skip
+
+
+def restoring(
+    job: DeblurJob, track: Track | None, fits: FrameFits, look: Callable[[Any], None] | None = None
+) -> Callable[[str], RegionStep]:
+    """Return what makes the step of a job, for a device.
+
+    `fits` and `look` receive what was found of each frame, and its luma.
+    """
+    settings = method_settings(job)
+    if job.mia.prior == AUTO:  # which is for stills
+        settings["prior"] = None
+
+    def step(device: str) -> RegionStep:
+        first = device.partition(",")[0]  # several share segments, each in a process of its own
+        work = DeblurStep(settings, first, job.mia.tile, job.window, job.warm, fits, look)
+        return RegionStep(work, track, job.paste_back)
+
+    return step
+
+
+def workers_of(job: DeblurJob, events: Events) -> Workers | None:
+    """Return what opens the processes that work on a film's segments; None: there is one."""
+    return film_workers(job, made, 1, events)
+
+
+def made(job: DeblurJob, device: str) -> RegionStep:
+    """Return the step of a job, in a process of its own."""
+    track = None if job.region is None else job.region.track()
+    return restoring(job, track, FrameFits(lambda row: None, job.psf_out is not None))(device)
+
+
+class _Look:
+    """Looks at some of the first frames of a film, and warns if none of them has a blur."""
+
+    def __init__(self, name: str, events: Events) -> None:
+        self.said: tuple[str, ...] = ()
+        self._name, self._events = name, events
+        self._frames, self._outcomes = 0, list[str]()
+
+    def __call__(self, plane: Any) -> None:
+        """Look at the luma of the next frame, of NumPy or CuPy."""
+        if self._frames % LOOK_EVERY == 0 and len(self._outcomes) < LOOKS:
+            plane = host(plane)
+            height, width = plane.shape
+            top, left = max(0, height - LOOK_SIDE) // 2, max(0, width - LOOK_SIDE) // 2
+            part = plane[top : top + LOOK_SIDE, left : left + LOOK_SIDE]
+            self._outcomes.append(judge.before(part, None, 1))
+            if len(self._outcomes) == LOOKS:
+                self.warn()
+        self._frames += 1
+
+    def warn(self) -> None:
+        """Warn, once, if all frames that were looked at are sharp."""
+        if self._outcomes and not self.said and {*self._outcomes} == {SHARP}:
+            self.said = (WORSE,)
+            self._events.warning(self._name, WORSE)
+
+
+def _is_default(job: DeblurJob) -> bool:
+    """Return whether nothing is chosen that says that the film is blurred, and how."""
+    mia = job.mia
+    chosen = (mia.psf, mia.psf_start, mia.iterations, mia.tile)
+    return mia.prior == AUTO and job.window == 1 and not job.warm and chosen.count(None) == 4
+
+
+def _warn_of_spare(track: Track, frames: int, name: str, events: Events) -> None:
+    """Warn where there are more positions than there were frames."""
+    if track.file is not None and (spare := len(track.positions) - frames) > 0:
+        events.warning(name, f"{track.file} has {spare} positions more than there are frames")

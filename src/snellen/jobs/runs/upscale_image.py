@@ -1,0 +1,71 @@
+"""Runs an upscaling job whose source is an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from snellen.gpu import device as devices
+from snellen.jobs.events import Events
+from snellen.jobs.fallback import on_device
+from snellen.jobs.inputs.stills import damaged, further, opened, pages_of, rows_of, samples_of
+from snellen.jobs.kinds.choice import Models
+from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
+from snellen.jobs.options.sizes import image_at
+from snellen.schema import named
+from snellen.stills.still import Still, write, write_pages
+from snellen.upscaling import image
+from snellen.upscaling.target import SCALES
+
+
+def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
+    """Enlarge an image, or all pages of a TIFF file."""
+    models = Models(job.model, job.method, job.source_kind)
+    pages = pages_of(job.source, job.target)
+    still, lost = opened(
+        job.source, job.target, strict=job.strict, overwrite=job.overwrite,
+        unused=named(job, "video"), quality=job.quality,
+        events=events, page=pages[0] if pages else None,
+    )  # fmt: skip
+
+    def work(given: Any, device: str) -> tuple[Any, str]:
+        one = device.partition(",")[0]  # several share segments only
+        report = rows_of(str(job.source), events)
+
+        def enlarge(pixels: Any, scale: int) -> Any:
+            return image.enlarged(
+                pixels, scale, models(scale), one, report=report, **samples_of(pixels)
+            )
+
+        scales = SCALES if job.magnification else models.scales
+        return image_at(job.goal, given, enlarge, str(job.source), scales), one
+
+    def larger(one: Still) -> Still:
+        pixels, where = on_device(partial(work, one.pixels), job.device, str(job.source), events)
+        used.append(devices.name(where))
+        return replace(one, pixels=pixels)
+
+    def others() -> Iterator[Still]:
+        yield large
+        for page in pages[1:]:
+            one, said = further(job.source, job.target, page, strict=job.strict, events=events)
+            more.extend(said)
+            harm.extend(f"page {page.number + 1}: {text}" for text in one.damage)
+            yield larger(one)
+
+    models.doubt(still.pixels, events, str(job.source))
+    used: list[str] = []
+    more, harm = list(lost), list(still.damage)
+    large = larger(still)
+    if pages:
+        write_pages(job.target, others(), len(pages), job.overwrite)
+    else:
+        write(job.target, large, job.overwrite, job.quality)
+    height, width = large.pixels.shape[:2]
+    error = damaged([(job.source, tuple(harm))], f"what could be decoded is in {job.target}")
+    return UpscaleResult(
+        job.source, job.target, width, height, used[0], tuple(more), error=error,
+        pages=len(pages) or 1, **models.said(),
+    )  # fmt: skip

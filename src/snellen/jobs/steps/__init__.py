@@ -1,0 +1,1 @@
+"""Steps that deblur and score frames, and the tables of their results."""
