@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames import arrays
+from snellen.frames import arrays, white
 from snellen.frames.axes import check_dtype
 from snellen.frames.frame import Format
 from snellen.frames.placement import taken
@@ -149,6 +149,8 @@ class Pictures:
 
 def _white(format: Format, dtype: np.dtype[Any]) -> float:
     """Return the sample value of white of pictures of a format and a type."""
-    if format.white is None and format.bits and dtype == format.dtype:
+    if format.white is not None:
+        return format.white
+    if format.bits and dtype == format.dtype:
         return float((1 << format.bits) - 1)
-    return samples.white(dtype, format.white)
+    return white.white(dtype, None)

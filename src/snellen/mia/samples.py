@@ -1,4 +1,4 @@
-"""Samples of pictures: accepted dtypes and values, the value of white, and scaling to 0 … 1.
+"""Samples of pictures: accepted values, and scaling to 0 … 1.
 
 The functions take NumPy or CuPy arrays and return arrays of the same library.
 """
@@ -12,27 +12,13 @@ import numpy as np
 from snellen.errors import InputError
 from snellen.frames.arrays import library
 from snellen.frames.axes import NOT_FINITE as NO_NUMBERS
-from snellen.frames.axes import REPLACE, check_dtype
+from snellen.frames.axes import REPLACE
 
 LARGEST = 1000.0
 """Greatest sample relative to white. More is not a highlight but another range, and float32 must
 hold sums of squares. Our value."""
 
 NOT_FINITE, NEGATIVE, TOO_LARGE = 1, 2, 4  # faults of samples, as bits
-
-
-def white(dtype: np.dtype[Any], data_range: float | None) -> float:
-    """Return the sample value of white: by default the greatest integer, or 1 for floats.
-
-    Raises
-    ------
-    InputError
-        The dtype is not accepted.
-    """
-    check_dtype(dtype)
-    if data_range is None:
-        return float(np.iinfo(dtype).max) if dtype.kind == "u" else 1.0
-    return data_range
 
 
 def wrong(samples: Any, peak: float, largest: float = LARGEST) -> int:
