@@ -18,9 +18,9 @@ from snellen.video.filtering import overlaps
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
 from snellen.video.segments import begin, cuts
+from snellen.video.segments.scan import scan
 from snellen.video.sink.registry import Traits
 from snellen.video.source.decode import Source
-from snellen.video.source.scan import scan
 from support.video.clips import make
 from support.video.segments import DIFFICULT, KEYS, LOSSLESS, Run, check, difficult, same
 from support.video.steps import Between, Double, Even, Median, Nearest

@@ -16,12 +16,12 @@ from snellen.video.segments.cuts import hindrance, is_long, planned, too_short
 from snellen.video.segments.deferral import check_deferred
 from snellen.video.segments.film import Film, Segments
 from snellen.video.segments.manifest import Cuts
+from snellen.video.segments.scan import scan
 from snellen.video.segments.store import Store, discard
 from snellen.video.segments.words import ALONE
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.goals import aimed
 from snellen.video.sink.output import Output
-from snellen.video.source.scan import scan
 
 
 def begun(

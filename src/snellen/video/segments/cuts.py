@@ -17,13 +17,13 @@ from snellen.files.containers import container, suffixes
 from snellen.frames.step import Step
 from snellen.video.media import MediaInfo
 from snellen.video.segments.manifest import Cuts
+from snellen.video.segments.scan import Scan
 from snellen.video.segments.values import Cut
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
 from snellen.video.sink.registry import encoder_of, traits
 from snellen.video.source.filters import CYCLE
 from snellen.video.source.read import Reader
-from snellen.video.source.scan import Scan
 
 LONG = 60
 """Seconds of a film from which on it is cut."""

@@ -14,10 +14,10 @@ from snellen.video.segments.cuts import hindrance, is_long, planned
 from snellen.video.segments.film import Segments
 from snellen.video.segments.folder import check_ours
 from snellen.video.segments.manifest import Cuts
+from snellen.video.segments.scan import scan
 from snellen.video.segments.store import Store, is_store
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
-from snellen.video.source.scan import scan
 
 
 @dataclass(frozen=True, slots=True, repr=False)
