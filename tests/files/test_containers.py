@@ -12,11 +12,12 @@ import snellen
 from snellen.errors import InputError
 from snellen.files import containers, kinds
 from snellen.files.containers import Container, container, suffixes
+from snellen.files.still_formats import SUFFIXES
 from snellen.jobs.inputs.naming import written
 from snellen.video.sink.output import Output
-from snellen.video.source.unwrapped import headerless
+from snellen.video.source.truncation import headerless
 
-OTHERS = ("bench", "stills", "frames")
+OTHERS = ("bench",)
 
 
 @pytest.fixture
@@ -42,9 +43,10 @@ def test_a_suffix_is_of_any_case():
     assert container(".txt") == Container(named=False)
 
 
-def test_nothing_else_lists_suffixes_of_films():
-    """No tuple, set or dictionary of code has two of them."""
+def test_nothing_else_lists_suffixes():
+    """No tuple, set or dictionary of code has two of films or images."""
     root = Path(snellen.__file__).parent
+    known = {*containers.CONTAINERS, *SUFFIXES}
     found = []
     for path in sorted(root.rglob("*.py")):
         place = path.relative_to(root)
@@ -58,7 +60,7 @@ def test_nothing_else_lists_suffixes_of_films():
             else:
                 continue
             named = [part.value for part in parts if isinstance(part, ast.Constant)]
-            if len(set(containers.CONTAINERS) & {*map(str, named)}) > 1:
+            if len(known & {*map(str, named)}) > 1:
                 found.append(f"{place}:{one.lineno}")
     assert not found
 

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.report import curves, encode, fit, vendored
+from snellen.report import encode, fit, page, vendored
 from snellen.report.contents import Picture
 from support.report import contents, moments
 
@@ -126,15 +126,15 @@ def test_it_fits_by_quality_then_size_then_number():
 
 
 def test_long_films_are_drawn_through_their_worst_frames():
-    rows = 3 * curves.POINTS + 5
+    rows = 3 * page.POINTS + 5
     given = contents(rows=rows)
     peak = list(given.scores[1]["mad"])
     peak[7777] = 1000.0
     given = replace(given, scores=(given.scores[0], {**given.scores[1], "mad": tuple(peak)}))
-    keep, every = curves.thinned(given, {8123})
-    assert every == 4 and len(keep) < curves.POINTS and keep == sorted(set(keep))
+    keep, every = page.thinned(given, {8123})
+    assert every == 4 and len(keep) < page.POINTS and keep == sorted(set(keep))
     assert {7777, 8123, 7, 2} <= set(keep)
-    assert curves.thinned(contents(rows=9), set()) == (list(range(9)), 1)
+    assert page.thinned(contents(rows=9), set()) == (list(range(9)), 1)
 
 
 def test_large_pictures_and_profiles():

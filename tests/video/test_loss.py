@@ -17,8 +17,7 @@ from snellen.video.complaints import Complaints
 from snellen.video.source.decode import Source
 from snellen.video.source.ends import mpeg
 from snellen.video.source.gaps import Gaps
-from snellen.video.source.tail import frames_after
-from snellen.video.source.truncation import samples_short
+from snellen.video.source.truncation import frames_after, samples_short
 from support.video.clips import make
 from support.video.comparisons import Difference
 

@@ -7,7 +7,7 @@ import av
 import pytest
 
 from snellen.video.convert import convert
-from snellen.video.passthrough.timecode import advanced
+from snellen.video.passthrough.tags import advanced
 from snellen.video.sink.encoding import Encoding
 from snellen.video.source.time_code import with_time_code
 from support.video.clips import picture, read

@@ -6,7 +6,7 @@ a batch, or the frames of one object where a method takes such. Arrays are NumPy
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -87,6 +87,10 @@ class Axes:
     def shape(self) -> tuple[int, ...]:
         """The shape of an array with these axes."""
         return (*self.batch, *self.frames, *self.size, *self.channels)
+
+    def scaled(self, scale: int) -> Axes:
+        """Return the axes of an array whose rows and columns are so many times as many."""
+        return replace(self, size=(self.size[0] * scale, self.size[1] * scale))
 
     def pictures(self, array: Array) -> Array:
         """Return the array as (N, rows, columns) or (N, rows, columns, C), N of all pictures."""

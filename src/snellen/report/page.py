@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
@@ -14,8 +14,8 @@ from typing import Any
 
 from snellen.report import vendored
 from snellen.report.contents import Contents, Facts, Moment
-from snellen.report.curves import thinned
 
+POINTS = 4000  # of a curve: more than a screen has pixels
 _STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
 _WORDS = {"mean": "mean", "median": "median", "min": "least", "max": "greatest",
           "p5": "5th percentile", "p95": "95th percentile"}  # fmt: skip
@@ -240,3 +240,25 @@ def _json(data: Any) -> str:
     """Return data as JSON that ends no element of HTML, in ASCII."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def thinned(contents: Contents, pictured: Collection[int]) -> tuple[list[int], int]:
+    """Return the rows that curves are drawn through, and of how many rows each is the worst.
+
+    Of every so many rows it is the worst one of any variant, by `worst_by`, so that no peak
+    is lost; those of which there are pictures stay.
+    """
+    rows = len(contents.names)
+    every = -(-rows // POINTS)
+    if every == 1:
+        return list(range(rows)), 1
+    metric = next(one for one in contents.metrics if one.name == contents.worst_by)
+    sign = 1 if metric.better == "lower" else -1
+    columns = [scores[metric.name] for scores in contents.scores]
+
+    def badness(row: int) -> float:
+        found = [column[row] for column in columns]
+        return max((sign * one for one in found if one is not None), default=float("-inf"))
+
+    keep = {max(range(at, min(at + every, rows)), key=badness) for at in range(0, rows, every)}
+    return sorted(keep | set(pictured) | {row for row, _ in contents.worst}), every

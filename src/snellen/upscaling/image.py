@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -17,7 +16,6 @@ from snellen.engine.several import shared
 from snellen.frames import arrays
 from snellen.frames.array_types import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
-from snellen.frames.bicubic import bicubic
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.colour import rgb, ycc
 from snellen.frames.frame import Frame
@@ -31,6 +29,7 @@ from snellen.upscaling.bands import bands
 from snellen.upscaling.cuda.pictures import Pictures
 from snellen.upscaling.methods import format_of, method_of
 from snellen.upscaling.models import Model, load, scales_of
+from snellen.upscaling.opacity import enlarged_alpha
 from snellen.upscaling.sample_values import Values, check, store, values_of
 from snellen.upscaling.shipped import SCALES, Method, SourceKind
 from snellen.upscaling.target import target
@@ -238,7 +237,7 @@ def _in_bands(
     plan = list(bands(height, width, s, method.reach(model), tile, on_gpu=on_gpu))
     if len(plan) == 1:
         return whole(array, axes)
-    large, done = _large(axes, s), 0
+    large, done = axes.scaled(s), 0
     result = np.empty(large.shape, array.dtype)
     pictures = axes.pictures(array)
     for picture, out in zip(pictures, large.pictures(result), strict=True):
@@ -257,7 +256,7 @@ def _from_host(
 ) -> Array:
     """Return an array in main memory, enlarged by GPUs, which share its pictures."""
     dtype = array.dtype.newbyteorder("=")
-    large = _large(axes, model.scale)
+    large = axes.scaled(model.scale)
     with arrays.working(None, devices[0]):
         result = arrays.result(large.shape, dtype)
     pictures, out = axes.pictures(array), large.pictures(result)
@@ -283,7 +282,7 @@ def _on_gpu(
     """Return a CuPy array, enlarged on the current stream; looked at once, since that waits."""
     import cupy
 
-    large = _large(axes, model.scale)
+    large = axes.scaled(model.scale)
     with memory.callers():
         result = cupy.empty(large.shape, array.dtype)
     if not array.size:
@@ -317,7 +316,7 @@ def _on_cpu(array: Array, axes: Axes, model: Model, values: Values) -> Array:
     """Return an array in main memory, enlarged on the CPU."""
     check(array, values)
     scale, colour = model.scale, bool(axes.channels)
-    large = _large(axes, scale)
+    large = axes.scaled(scale)
     result = np.empty(large.shape, array.dtype)
     format, bits = format_of(axes.size, colour, values.bits, values.white), values.bits
 
@@ -335,24 +334,10 @@ def _on_cpu(array: Array, axes: Axes, model: Model, values: Values) -> Array:
         for picture, out in zip(axes.pictures(array), large.pictures(result), strict=True):
             if colour:
                 store(rgb(enlarged(ycc(picture))), bits, out[..., :3])
-                _alpha(picture[..., 3:], scale, bits, out[..., 3:])
+                enlarged_alpha(picture[..., 3:], scale, bits, out[..., 3:])
             else:
                 store(enlarged((picture,))[0], bits, out)
     return result
-
-
-def _large(axes: Axes, scale: int) -> Axes:
-    """Return the axes of the result."""
-    height, width = axes.size
-    return replace(axes, size=(height * scale, width * scale))
-
-
-def _alpha(alpha: Array, scale: int, bits: int, out: Array) -> None:
-    """Enlarge (H, W, 1 or none) by bicubic into `out`."""
-    for channel in range(alpha.shape[-1]):
-        large = np.empty(out.shape[:2], np.float32)
-        bicubic(np.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
-        store(large, bits, out[..., channel])
 
 
 def _axes(array: Array, where: Channels, scale: int) -> Axes:

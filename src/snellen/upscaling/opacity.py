@@ -1,8 +1,9 @@
-"""A step that enlarges opacity by bicubic, as an Upscaler does chroma, on the CPU."""
+"""Opacity is enlarged by bicubic, as chroma is: of films in a step, and of arrays."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.frames.quantise import recode
 from snellen.frames.step import Step
 from snellen.gpu.profile import stage
+from snellen.upscaling.sample_values import store
 
 
 class OpacityUpscaler(Step):
@@ -42,3 +44,11 @@ class OpacityUpscaler(Step):
         with stage("opacity"):
             bicubic(frame.planes[0], self.scale, out, depth=self._depth, bits=self._target.bits)
         return replace(frame, planes=(out,))
+
+
+def enlarged_alpha(alpha: Any, scale: int, bits: int, out: Any) -> None:
+    """Enlarge (H, W, 1 or none) by bicubic into `out`."""
+    for channel in range(alpha.shape[-1]):
+        large = np.empty(out.shape[:2], np.float32)
+        bicubic(np.ascontiguousarray(alpha[..., channel], np.float32), scale, large)
+        store(large, bits, out[..., channel])

@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from snellen.video.media import MediaInfo
-from snellen.video.passthrough.languages import language_code
-from snellen.video.passthrough.timecode import advanced
 
 _TECHNICAL = {
     *("major_brand", "minor_version", "compatible_brands", "encoder", "duration"),
@@ -26,6 +24,37 @@ UNMOVED = "it cannot be moved to the clip's start"
 
 _LANGUAGE_SUFFIX = re.compile(r"-[a-z]{3}$")
 """FFmpeg appends this to Matroska's tags with a language: BPS-eng."""
+
+_CODE = re.compile(r"(\d\d):(\d\d):(\d\d)([:;.])(\d\d)")
+_SLACK = Fraction(1, 5)
+"""Share of a frame by which rounded times (Matroska's 1 ms) may be off; times of a variable rate
+are off by more."""
+
+_TWO = (
+    "aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak "
+    "be:bel bg:bul bh:bih bi:bis bm:bam bn:ben bo:tib br:bre bs:bos ca:cat ce:che ch:cha co:cos "
+    "cr:cre cs:cze cu:chu cv:chv cy:wel da:dan de:ger dv:div dz:dzo ee:ewe el:gre en:eng eo:epo "
+    "es:spa et:est eu:baq fa:per ff:ful fi:fin fj:fij fo:fao fr:fre fy:fry ga:gle gd:gla gl:glg "
+    "gn:grn gu:guj gv:glv ha:hau he:heb hi:hin ho:hmo hr:hrv ht:hat hu:hun hy:arm hz:her ia:ina "
+    "id:ind ie:ile ig:ibo ii:iii ik:ipk io:ido is:ice it:ita iu:iku ja:jpn jv:jav ka:geo kg:kon "
+    "ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan ko:kor kr:kau ks:kas ku:kur kv:kom kw:cor ky:kir "
+    "la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub lv:lav mg:mlg mh:mah mi:mao mk:mac "
+    "ml:mal mn:mon mr:mar ms:may mt:mlt my:bur na:nau nb:nob nd:nde ne:nep ng:ndo nl:dut nn:nno "
+    "no:nor nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm or:ori os:oss pa:pan pi:pli pl:pol ps:pus "
+    "pt:por qu:que rm:roh rn:run ro:rum ru:rus rw:kin sa:san sc:srd sd:snd se:sme sg:sag si:sin "
+    "sk:slo sl:slv sm:smo sn:sna so:som sq:alb sr:srp ss:ssw st:sot su:sun sv:swe sw:swa ta:tam "
+    "te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl tn:tsn to:ton tr:tur ts:tso tt:tat tw:twi ty:tah "
+    "ug:uig uk:ukr ur:urd uz:uzb ve:ven vi:vie vo:vol wa:wln wo:wol xh:xho yi:yid yo:yor za:zha "
+    "zh:chi zu:zul"
+)
+_TERMS = (
+    "bod:tib ces:cze cym:wel deu:ger ell:gre eus:baq fas:per fra:fre hye:arm isl:ice kat:geo "
+    "mkd:mac mri:mao msa:may mya:bur nld:dut ron:rum slk:slo sqi:alb zho:chi"
+)
+"""Terminological codes that differ from the bibliographic ones; FFmpeg's mov knows the latter."""
+
+_SHORT = dict(pair.split(":") for pair in _TWO.split())
+_OTHER = dict(pair.split(":") for pair in _TERMS.split())
 
 
 def lasting(tags: Mapping[str, str]) -> dict[str, str]:
@@ -130,3 +159,35 @@ def chapters(info: MediaInfo, until: Fraction | None) -> list[Any]:
                 }
             )
     return found
+
+
+def advanced(code: str, cut: Fraction, rate: Fraction) -> str | None:
+    """Return the time code `cut` seconds later, at `rate` frames a second; None: unknown."""
+    found = _CODE.fullmatch(code.strip())
+    frames, nominal = cut * rate, round(rate)
+    # A rate that is neither whole nor 1000/1001 of it is an average.
+    steady = abs(nominal - rate) <= Fraction(nominal, 1000)
+    if found is None or nominal < 1 or not steady or abs(frames - round(frames)) > _SLACK:
+        return None
+    hours, minutes, seconds, number = (int(found[i]) for i in (1, 2, 3, 5))
+    # Drop frame: of each minute but every tenth, the first 2 numbers (of 30) are left out.
+    left_out = nominal // 15 if found[4] != ":" and nominal % 30 == 0 else 0
+    past = hours * 60 + minutes
+    total = (past * 60 + seconds) * nominal + number - left_out * (past - past // 10)
+    ten = 600 * nominal - 9 * left_out
+    total = (total + round(frames)) % (144 * ten)
+    tens, rest = divmod(total, ten)
+    total += left_out * (9 * tens + max(0, (rest - left_out) // (60 * nominal - left_out)))
+    seconds, number = divmod(total, nominal)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{seconds:02}{found[4]}{number:02}"
+
+
+def language_code(language: str, muxer: str) -> str:
+    """Return the language code that `muxer` writes: 'pt-BR' is 'por' in mp4."""
+    if muxer not in ("mp4", "mov"):
+        return language
+    main = language.replace("_", "-").partition("-")[0].lower()
+    main = _SHORT.get(main, main)
+    return _OTHER.get(main, main) if muxer == "mov" else main

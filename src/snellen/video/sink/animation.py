@@ -34,7 +34,7 @@ class _Kind(NamedTuple):
     pixels: str
     """The pixel format that its encoder takes."""
     side: int
-    """Most pixels."""
+    """Most pixels a side."""
 
 
 _KINDS = {"gif": _Kind(100, "pal8", 65535), "webp": _Kind(1000, "bgra", 16383)}

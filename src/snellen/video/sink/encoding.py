@@ -136,7 +136,7 @@ class Encoding(Brief):
 
     @property
     def has_rate(self) -> bool:
-        """Whether a quality, a rate or a preset is given, which encoders without loss lack."""
+        """Return whether a quality, a rate or a preset is given, which lossless encoders lack."""
         given = (self.crf, self.preset, self.target, self.max_bitrate)
         return any(value is not None for value in given)
 

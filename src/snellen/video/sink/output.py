@@ -76,7 +76,7 @@ class Output:
 
     @property
     def is_rgb(self) -> bool:
-        """Whether frames are written as RGB: into pictures, or an animation of GIF or WebP."""
+        """Return whether frames are written as RGB: into pictures, or a GIF or WebP."""
         return self.muxer == PICTURES or container(self.suffix).rgb
 
     @property

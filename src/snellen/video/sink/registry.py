@@ -26,7 +26,7 @@ def _pools(cores: int) -> int:
     return next((threads for least, threads in sizes if cores >= least), 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)  # made at every --help
 class Traits:
     """The traits of an encoder."""
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from io import BufferedReader
 from pathlib import Path
 
+from av.codec import Codec
 from av.container import InputContainer
 from av.video.stream import VideoStream
 
@@ -26,6 +27,10 @@ _EVEN = Fraction(6, 5)
 
 _UNFINISHED = 1 << 30
 """FFmpeg states this number of frames of an AVI file that it writes into a pipe."""
+_DETECT = "crccheck+bitstream+buffer"
+"""Further checks of decoders, which they log: checksums, and lengths of what they read."""
+_STUFFED = {"mpeg1video", "mpeg2video"}
+"""Codecs that may have any number of zero bytes behind a slice: no fault of lengths."""
 
 
 @dataclass(slots=True)
@@ -81,6 +86,12 @@ class Damage:
             found.append("the file was changed while it was read")
         found += self.complaints.sentences()
         return (*found, *(text for text in (self.ending, self.short) if text))
+
+
+def checks(codec: Codec) -> dict[str, str]:
+    """Return the option by which a decoder checks what it reads."""
+    stuffed = codec.canonical_name in _STUFFED
+    return {"err_detect": _DETECT.replace("+bitstream", "") if stuffed else _DETECT}
 
 
 def promised_packets(container: InputContainer, stream: VideoStream) -> int | None:

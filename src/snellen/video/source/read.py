@@ -20,22 +20,17 @@ from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, 
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.alpha import AlphaDecoder, has_alpha
-from snellen.video.source.damage import Damage, shortfall
+from snellen.video.source.damage import Damage, checks, shortfall
 from snellen.video.source.gaps import Gaps
 from snellen.video.source.start import Start
 from snellen.video.source.stream_info import rate_of
-from snellen.video.source.tail import frames_after
-from snellen.video.source.truncation import Torn, cut_short, joins, samples_short
+from snellen.video.source.truncation import Torn, cut_short, frames_after, joins, samples_short
 from snellen.video.timestamps import fraction
 
 _MAX_ERRORS = 50
 """Consecutive read errors, without a packet between them, after which reading ends."""
 _MARGIN = Fraction(2)
 """Seconds to read beyond the end of a clip, for audio that is stored late in the file."""
-_DETECT = "crccheck+bitstream+buffer"
-"""Further checks of decoders, which they log: checksums, and lengths of what they read."""
-_STUFFED = {"mpeg1video", "mpeg2video"}
-"""Codecs that may have any number of zero bytes behind a slice: no fault of lengths."""
 _FRAME_PER_PACKET = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
 """Codecs of which each packet holds one shown frame, unless it holds a single field."""
 
@@ -73,8 +68,7 @@ class Reader:
         hardware: bool = False,
         maps: Sequence[str] = (),
     ) -> None:
-        self._file = file
-        self._what, self._maps = what, maps
+        self._file, self._what, self._maps = file, what, maps
         self._opened = for_ffmpeg(file) if isinstance(file, Path) else None
         how = nvdec.settings(fall_back=True) if hardware else None
         self._log = logs.Listener()
@@ -93,9 +87,7 @@ class Reader:
         context = self.stream.codec_context
         context.thread_type = "AUTO"
         context.thread_count = threads.chosen() or context.thread_count
-        stuffed = context.codec.canonical_name in _STUFFED
-        detect = _DETECT.replace("+bitstream", "") if stuffed else _DETECT
-        context.options = {**(context.options or {}), **self._log.options, "err_detect": detect}
+        context.options = {**(context.options or {}), **self._log.options, **checks(context.codec)}
         names = {context.codec.name, context.codec.canonical_name}
         self._start = Start(self.container.format.name)
         self._alpha = AlphaDecoder(self.stream) if has_alpha(self.stream) else None
@@ -120,7 +112,7 @@ class Reader:
         self._widest = 0
         self._unseen: set[int] = set()
         self._torn: list[Torn] = []
-        self._frame_per_packet = self.stream.codec_context.codec.canonical_name in _FRAME_PER_PACKET
+        self._frame_per_packet = context.codec.canonical_name in _FRAME_PER_PACKET
 
     def close(self) -> None:
         """Close the container and its file, and listen to FFmpeg no more."""
@@ -191,7 +183,10 @@ class Reader:
                 read = self._packets_read
                 self.damage.short = samples_short(self._path, name, self.stream.id, read)
         if self._clip_end is None and self.damage and self._path is not None:
-            yield from self._tail(self._path)
+            if self._latest is not None:
+                for frame, pts in frames_after(self._latest, self._path, self._what, self._maps):
+                    self._unseen.discard(pts)
+                    yield frame
             self._count_unseen()
 
     @property
@@ -270,12 +265,9 @@ class Reader:
     def _hear(self) -> None:
         """Judge what FFmpeg has logged meanwhile."""
         messages = self._log.take()
+        count = max(1, self.stream.codec_context.thread_count)
         if messages:
-            self.damage.complaints.hear(messages, lead=self._start.leading(self._threads))
-
-    @property
-    def _threads(self) -> int:
-        return max(1, self.stream.codec_context.thread_count)
+            self.damage.complaints.hear(messages, lead=self._start.leading(count))
 
     def _demuxed(self) -> Iterator[Packet[Any]]:
         """Read packets, and listen meanwhile."""
@@ -287,13 +279,6 @@ class Reader:
             if packet is None:
                 return
             yield packet
-
-    def _tail(self, path: Path) -> Iterator[VideoFrame]:
-        """Decode the end of a damaged input once more."""
-        if self._latest is not None:
-            for frame, pts in frames_after(self._latest, path, self._what, self._maps):
-                self._unseen.discard(pts)
-                yield frame
 
     def packets(self) -> Iterator[Packet[Any]]:
         """Read packets without decoding them; an error of the container is counted and passed."""
@@ -321,14 +306,11 @@ class Reader:
         if self._opened is not None:
             self._opened.check()
         if self._clip_end is None:
+            count = self._packets_read if self._from_start else None
             self.damage.short = shortfall(
-                self.container,
-                self.stream,
-                self._packets_read if self._from_start else None,
-                self._ends(),
-                1 / self.rate,
+                self.container, self.stream, count, self._ends(), 1 / self.rate,
                 self._widest * self.time_base,
-            )
+            )  # fmt: skip
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         """Return where the video ends, as far as it was read, and the other streams; seconds."""

@@ -1,50 +1,57 @@
-"""A file may be less than its boxes, tags, pages or packets state, which FFmpeg ignores."""
+"""The end of an input, and what a file lacks of its boxes, tags, pages or packets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import av
+from av.packet import Packet
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from snellen.files.containers import container
 from snellen.files.opening import raw
 from snellen.files.remote import Remote
-from snellen.video.source.ends import (
-    apng,
-    asf,
-    avi,
-    dv,
-    flv,
-    gif,
-    ivf,
-    matroska,
-    mp4,
-    mpeg,
-    mxf,
-    nut,
-    ogg,
-)
-from snellen.video.source.unwrapped import headerless
+from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.source.ends import asf, avi, flv, matroska, mp4, mpeg, nut, ogg, simple
+from snellen.video.timestamps import fraction
 
 _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
-    "apng": apng.chunks,
+    "apng": simple.apng,
     "asf": asf.packets,
     "avi": avi.lists,
-    "dv": dv.frames,
+    "dv": simple.dv,
     "flv": flv.tags,
     "live_flv": flv.tags,
-    "gif": gif.blocks,
-    "ivf": ivf.frames,
+    "gif": simple.gif,
+    "ivf": simple.ivf,
     "matroska,webm": matroska.elements,
     "mpeg": mpeg.program,
     "mpegts": mpeg.transport,
-    "mxf": mxf.klv,
+    "mxf": simple.mxf,
     "nut": nut.frames,
     "ogg": ogg.pages,
 }
 """By FFmpeg's name of the container. Others give no means, as raw streams."""
+_BEGINNINGS = {
+    "h264": b"\0\0\1",
+    "hevc": b"\0\0\1",
+    "mpegvideo": b"\0\0\1",
+    "m4v": b"\0\0\1",
+    "mjpeg": b"\xff\xd8",
+}
+"""The bytes with which a raw stream begins, by FFmpeg's name of it; zeros may be before them."""
+_HEAD = 64
+"""Bytes at the beginning that are looked at."""
+_BACK = Fraction(1)
+"""Seconds before the frames where reading of a program stream begins: just behind that place its
+times are wrong."""
 
 _JOINS = 100
 """Packets that are looked at: no more files are joined."""
@@ -127,3 +134,60 @@ def samples_short(path: Path, format: str, track: int, packets: int) -> str | No
             return f"{lost} of {samples} video packets in the input's fragments are missing"
         return None if samples else mp4.unshown(file, file.seek(0, 2), track, packets)
     return None
+
+
+def headerless(file: BinaryIO, path: Path, format: str) -> str | None:
+    """Return a sentence if FFmpeg finds a raw stream in a file named as a container; None: not.
+
+    A file that begins as a raw stream does is a whole one under another name.
+
+    Parameters
+    ----------
+    file : BinaryIO
+    path : Path
+        Its name.
+    format : str
+        FFmpeg's name of what it finds.
+    """
+    beginning, suffix = _BEGINNINGS.get(format), path.suffix.lower()
+    if beginning is None or not container(suffix).header:
+        return None
+    file.seek(0)
+    head = file.read(_HEAD)
+    before, found, _ = head.partition(beginning)
+    if found and not before.strip(b"\0"):
+        return None
+    return (
+        f"it has no header of a {suffix} file: FFmpeg reads it as raw {format}, which has no times"
+    )
+
+
+def frames_after(
+    latest: int, path: Path, what: str, maps: Sequence[str]
+) -> Iterator[tuple[VideoFrame, int]]:
+    """Yield the frames later than `latest`, with their times, decoded in a single thread.
+
+    When frame threads meet an error while they are flushed, they drop the frames behind it.
+    """
+    with open_input(path) as opened:
+        stream = choose_stream(opened, what, maps)
+        limit_size(stream, what)
+        stream.codec_context.thread_type = "NONE"
+        back = _BACK if opened.format.name == "mpeg" else Fraction(0)
+        with suppress(av.FFmpegError, OSError):
+            opened.seek(latest - round(back / (fraction(stream.time_base) or 1)), stream=stream)
+        with suppress(av.FFmpegError, OSError, IndexError):
+            for packet in opened.demux(stream):
+                if packet.size:
+                    yield from _later(latest, stream, packet)
+        yield from _later(latest, stream, None)
+
+
+def _later(
+    latest: int, stream: VideoStream, packet: Packet[Any] | None
+) -> list[tuple[VideoFrame, int]]:
+    try:
+        frames = stream.decode(packet)
+    except (av.FFmpegError, ValueError):
+        return []
+    return [(one, one.pts) for one in frames if one.pts is not None and one.pts > latest]
