@@ -43,7 +43,7 @@ class Engine:
 def kernels(monkeypatch, tmp_path):
     emulated.install(monkeypatch, made := emulated.Kernels(tmp_path), group)
     for name, value in {
-        "devices": SimpleNamespace(using=lambda _: nullcontext(), reporting=nullcontext),
+        "devices": SimpleNamespace(on=nullcontext),
         "lasting": nullcontext, "Engine": Engine,
         "_copy": lambda plane, out: np.copyto(out, plane),
     }.items():  # fmt: skip
