@@ -274,7 +274,7 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
     )  # fmt: skip
 
 
-SIMULATED: Any = SimpleNamespace(device_name="cpu")
+SIMULATED: Any = SimpleNamespace(traits=SimpleNamespace(device_name="cpu"))
 """In place of a step."""
 
 

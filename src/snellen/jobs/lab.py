@@ -32,5 +32,5 @@ def module(name: str, purpose: str) -> ModuleType:
             raise
         raise InputError(
             f"{purpose} needs the package snellen-lab, which is not installed",
-            advice='run: pip install "snellen[train]"; in a checkout: make env',
+            advice='run: pip install "snellen[train]"; in a checkout: pip install packages/lab',
         ) from error
