@@ -33,6 +33,7 @@ from av.packet import Packet
 
 from snellen.errors import DeviceError
 from snellen.files import atomic
+from snellen.frames.step import Step
 from snellen.jobs.events import Silent
 from snellen.jobs.sharing import pool
 from snellen.jobs.sharing.film_workers import FilmWorkers
@@ -274,7 +275,7 @@ def simulate(world: World, folder: Path, synced: bool = False) -> Outcome:
     )  # fmt: skip
 
 
-SIMULATED: Any = SimpleNamespace(traits=SimpleNamespace(device_name="cpu"))
+SIMULATED = Step()
 """In place of a step."""
 
 
