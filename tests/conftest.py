@@ -26,7 +26,7 @@ pytest.register_assert_rewrite("support")
 pytest_plugins = ["support.cases", "support.gpu_record", "support.sanitize"]
 
 
-GIVEN = ("SNELLEN_DATA", "SNELLEN_FAULTS", "SNELLEN_FAULTS_SEED")
+GIVEN = ("SNELLEN_DATA", "SNELLEN_FAULTS", "SNELLEN_FAULTS_OF", "SNELLEN_FAULTS_SEED")
 """Variables that ask for more tests; all others of Snellen are the user's own and stay outside."""
 
 
