@@ -156,6 +156,8 @@ def test_every_name_is_documented(name):
     if name in FUNCTIONS + FILE_FUNCTIONS:
         assert "Raises\n------" in text
         words = set(re.findall(r"\w+", text[text.index("Parameters\n----") :]))
+        if "**options\n    As for" in text:
+            words |= {*parameters(getattr(snellen, name.removesuffix("s")))}
         assert set(parameters(thing)) <= words
 
 
