@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -45,7 +45,11 @@ def _of_fields() -> dict[str, str]:
 
     fields = parameters(CompareJob) | parameters(ScoreJob)
     fields |= parameters(UpscaleJob) | parameters(DeblurJob)
-    return {name: _name(one) if one.about.command else name for name, one in fields.items()}
+    return {name: _called(one) for name, one in fields.items()}
+
+
+def _called(one: Parameter) -> str:
+    return _name(one) if one.about.command else one.name
 
 
 def _flag(parameter: str) -> str:
@@ -65,7 +69,7 @@ def of(kind: type, *names: str) -> list[Decorator]:
     """Return the options of commands that are these fields of a job's type; none named: all are."""
     known = parameters(kind)
     found = [known[name] for name in names] or known.values()
-    return [_made(one) for one in found if one.about.command]
+    return [_made(one, known) for one in found if one.about.command]
 
 
 def all_of(kind: type) -> Decorator:
@@ -115,9 +119,9 @@ class _Choice(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no param
             self.fail(error.message.rstrip("." * bool(advice)) + advice, param, ctx)
 
 
-def _made(one: Parameter) -> Decorator:
-    """Return the option of a field."""
-    about, name, text = one.about, _name(one), _help(one)
+def _made(one: Parameter, known: Mapping[str, Parameter]) -> Decorator:
+    """Return the option of a field, among those of a job's type."""
+    about, name, text = one.about, _name(one), _help(one, known)
     if one.held.startswith("bool") and about.choices:
         return optional_choice(name, about.choices, text)
     names = [*([about.short] if about.short else []), name]
@@ -152,11 +156,15 @@ def _type(one: Parameter) -> Any:
     return str
 
 
-def _help(one: Parameter) -> str:
+def _help(one: Parameter, known: Mapping[str, Parameter]) -> str:
     """Return the sentences about an option, with its default at the end."""
+
+    def word(name: str) -> str:  # most by the same job: to import the others takes time
+        return _called(known[name]) if name in known else option(name)
+
     about = one.about
-    text = worded(about.no if one.default is True else about.help, option).removesuffix(".")
-    usual = worded(about.unset, option)
+    text = worded(about.no if one.default is True else about.help, word).removesuffix(".")
+    usual = worded(about.unset, word)
     if one.default is not None and not isinstance(one.default, bool):
         usual = f"{one.default:g}" if isinstance(one.default, float) else str(_usual(one))
     repeated = "; may be repeated" * _is_multiple(one)
