@@ -14,10 +14,14 @@ import pytest
 from PIL import ExifTags, Image, ImageCms, ImageFile
 
 from snellen.errors import InputError
-from snellen.files.still_formats import WRITTEN
+from snellen.files import still_formats
+from snellen.files.kinds import kind_of, names_image
+from snellen.files.still_formats import WRITTEN, ImageFormat
 from snellen.frames import limits
+from snellen.jobs.inputs.inputs import image_name
 from snellen.stills import raw, tiff, tiff_write
 from snellen.stills.still import Header, Still, header, losses, read, write
+from snellen.video.sink.output import PICTURES, Output
 from support import stills
 
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -392,7 +396,18 @@ def test_sixteen_bits_are_rounded_where_a_format_has_eight(tmp_path, suffix):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="its names are text")
-@pytest.mark.parametrize("suffix", WRITTEN)
+def test_a_made_up_suffix_is_known_everywhere(monkeypatch, tmp_path):
+    monkeypatch.setitem(still_formats.FORMATS, ".pix", ImageFormat("BMP"))
+    path, pixels = tmp_path / "a.pix", np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    write(path, Still(pixels))
+    assert kind_of(path).name == "a BMP image" and (read(path).pixels == pixels).all()
+    assert names_image(path) and image_name(path) == "a.pix"
+    assert Output(tmp_path / "film-%03d.pix", None, overwrite=False).muxer == PICTURES
+    with pytest.raises(InputError, match=r"use one of \.png, .*, \.pix"):
+        write(tmp_path / "a.pax", Still(pixels))
+
+
+@pytest.mark.parametrize("suffix", list(WRITTEN))
 def test_a_name_that_is_no_utf_8(tmp_path, suffix):
     path = tmp_path / os.fsdecode(b"\x80" + suffix.encode())
     write(path, Still(np.zeros((8, 9), np.uint8)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,7 +57,7 @@ FORMATS = {
     ".ppm": _PPM, ".pgm": ImageFormat("PPM", colour=False), ".pnm": _PPM,
 }  # fmt: skip
 """By suffix, lower case."""
-WRITTEN = tuple(FORMATS)
+WRITTEN = FORMATS.keys()
 """Suffixes of images that are written."""
 
 
@@ -92,7 +94,7 @@ JPEG_XL = Reader(
 """The plug-ins are no dependency of ours: the first is GPL."""
 READ_ONLY = {".heic": HEIC, ".heif": HEIC, ".dng": DNG, ".jxl": JPEG_XL}
 """Suffixes of images that are read only; results of them become .png."""
-SUFFIXES = (*WRITTEN, *READ_ONLY)
+SUFFIXES: Collection[str] = ChainMap[str, object](FORMATS, READ_ONLY)  # type: ignore[arg-type]
 """Suffixes of images. What a file is, its content says first: see kinds.py."""
 UNREAD = (".ico", ".psd", ".svg", ".tga", ".exr", ".hdr", ".dpx")
 """Suffixes of images of types that are not read."""
