@@ -1,4 +1,4 @@
-"""Files that docs/layout.md names exist; docs/dependencies.md has each dependency's reason."""
+"""Files that CONTRIBUTING.md and docs/layout.md name exist; each dependency has a reason."""
 
 from __future__ import annotations
 
@@ -37,6 +37,13 @@ FILES = [
 def test_a_file_of_the_layout_exists(folder, name):
     folders = [folder, PACKAGE, *(path for path in folder.iterdir() if path.is_dir())]
     assert any((path / name).is_file() for path in folders)
+
+
+def test_paths_of_the_guide_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w.-]+/[\w./-]*)(?::\w+)?`", text)
+    missing = [name for name in named if not any((at / name).exists() for at in (ROOT, PACKAGE))]
+    assert len(named) > 20 and missing == ["cuda/luma.py", "models/"]  # of any new method
 
 
 def test_every_package_is_in_the_layout():

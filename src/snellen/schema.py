@@ -73,13 +73,13 @@ class Option(NamedTuple):
     without: tuple[str, ...] = ()
     """Names of a dataclass's options that the job does not have."""
     single: bool = True
-    """Whether it concerns one film: excerpts of the film may vary it."""
+    """True: it concerns one film, and excerpts of the film may vary it."""
     reads: bool = False
-    """Whether the value names a file that is read, also where the type is another one."""
+    """True: the value names a file that is read, also where the type is another one."""
     writes: bool = False
-    """Whether the value names a file that is written."""
+    """True: the value names a file that is written."""
     command: bool = True
-    """Whether a command has it."""
+    """True: a command has it."""
     step: Any = None
     """The maker of a step of a film's enhancement, see `snellen.jobs.kinds.enhance`."""
 

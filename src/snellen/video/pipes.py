@@ -48,7 +48,7 @@ class _Pipe:
 
     @property
     def interrupted(self) -> bool:
-        """Whether `check` will raise."""
+        """Return whether `check` will raise."""
         return self._interrupt is not None
 
     def check(self) -> None:

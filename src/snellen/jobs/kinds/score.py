@@ -280,7 +280,7 @@ class ScoreResult(Brief):
     offset: int = 0
     """Frames by which the distorted video lags behind, as the job says or `align` has found."""
     aligned: bool | None = None
-    """Whether `align` could tell the offset; None: it was not asked for."""
+    """True: `align` could tell the offset; None: it was not asked for."""
     warnings: tuple[str, ...] = ()
     """Differences between the inputs, and what does not count."""
     error: SnellenError | None = None
