@@ -12,7 +12,6 @@ import snellen
 from snellen.errors import InputError, ModelError
 from snellen.files import tensors
 from snellen.jobs import UpscaleJob
-from snellen.sources.kind import KINDS
 from snellen.upscaling import shipped
 from snellen.upscaling.methods import name_of
 from snellen.upscaling.models import load, read
@@ -134,7 +133,7 @@ def test_too_many_arrays_are_refused_before_any_is_made(tmp_path, monkeypatch, l
 
 
 def test_the_kinds_are_those_that_are_told_apart():
-    assert shipped.SOURCES == KINDS
+    assert shipped.SOURCES == ("clean", "film", "soft")
 
 
 @pytest.mark.parametrize("scale", [2, 3, 4])
@@ -176,7 +175,7 @@ def test_what_is_no_text(word):
 
 
 def test_every_method_has_a_model_for_every_source():
-    pairs = {(method, kind) for method in shipped.METHODS for kind in KINDS}
+    pairs = {(method, kind) for method in shipped.METHODS for kind in shipped.SOURCES}
     for scale in shipped.SCALES:
         assert set(shipped.offered(scale)) == pairs
 

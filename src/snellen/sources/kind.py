@@ -23,7 +23,6 @@ from snellen.sources.traces import looks_coded
 
 Float32 = npt.NDArray[np.float32]
 
-KINDS = ("clean", "film", "soft")
 BLOCK = 8  # pixels: the grid of H.264's and H.265's transforms
 TILE = 16  # pixels: energies are compared in squares of this side
 STRONGEST = 0.1  # share of tiles that count
@@ -49,7 +48,7 @@ class Kind:
     """A decision, and what it is from."""
 
     name: str
-    """One of KINDS."""
+    """"clean", "film" or "soft"."""
     reason: str
     """For the reader."""
     sharpness: float | None

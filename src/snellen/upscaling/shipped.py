@@ -17,7 +17,7 @@ TITLES = {"aplus": "A+", "cnn": "compact network"}
 Method = Literal["auto", "aplus", "cnn-fast", "cnn-fine"]
 """The values of `method`, for type checkers: of a package, one or several kinds of models."""
 SourceKind = Literal["auto", "clean", "film", "soft"]
-"""The values of `source_kind`: those of snellen.sources.kind.KINDS, which imports NumPy."""
+"""The values of `source_kind`; snellen.sources.kind finds which one a film is."""
 
 AUTO = "auto"
 METHODS: tuple[str, ...] = get_args(Method)[1:]

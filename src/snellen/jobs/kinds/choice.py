@@ -18,7 +18,7 @@ from snellen.upscaling import doubt, methods, models, shipped
 if TYPE_CHECKING:
     from snellen.video.filtering.crop import Area
 
-CLEAN, FILM = "clean", "film"
+CLEAN, FILM, _ = shipped.SOURCES
 PICTURES = 8  # of a sequence, equally far from one another
 
 
