@@ -142,13 +142,7 @@ class Upscale(Case):
                                wanted[inner])  # fmt: skip
 
     def _differing(self, found: Plane, wanted: Plane) -> float:
-        """Return the share of pixels that differ.
-
-        Raises
-        ------
-        SnellenError
-            It is more than ties explain, or more than one patch.
-        """
+        """Return the share of pixels that differ; SnellenError: ties do not explain so many."""
         count = int((found != wanted).sum())
         patch = (self.model.window * self.scale) ** 2
         if count > max(patch, DIFFERING * found.size):
