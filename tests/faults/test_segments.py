@@ -27,7 +27,8 @@ import os, signal, sys
 from pathlib import Path
 import snellen
 from snellen.video.chain import Chain
-from snellen.video.convert import Clip, Encoding, Segments, convert
+from snellen.video.convert import Clip, Encoding, Segments
+from support.video.converting import convert
 from snellen.video.segments import cuts, join
 from support.video.steps import Between, Median, Nearest
 
@@ -50,7 +51,7 @@ step = Chain(Median(), Between(), Nearest()) if kind == "reach" else Nearest()
 fields = {"ivtc": True} if kind == "ivtc" else {"deinterlace": kind}
 clip = Clip(interlaced="top", **fields) if kind in ("frame", "field", "ivtc") else None
 convert(source, target, step, encoding=Encoding(preset="ultrafast"), clip=clip,
-        segments=lambda: how)
+        segments=how)
 """
 
 

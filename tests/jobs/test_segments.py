@@ -16,9 +16,9 @@ from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.jobs.options.options import VideoOptions
 from snellen.jobs.runs.film import converted
 from snellen.jobs.sharing.segments import segments_of
-from snellen.video.convert import convert
 from snellen.video.segments import cuts
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.segments import KEYS, LOSSLESS, Dying, KilledError, same
 from support.video.steps import Nearest
 
@@ -71,9 +71,9 @@ def test_what_a_gpu_has_finished_before_it_fails_is_kept(tmp_path, short, monkey
     monkeypatch.setattr(fallback, "chosen", lambda device, events: "cuda:0")
     steps = []
 
-    def step(device):
+    def step(info, device):
         steps.append(Failing(30) if device == "cuda:0" else Nearest())
-        return steps[-1]
+        return steps[-1], info
 
     job = UpscaleJob(
         source=source, target=tmp_path / "out.mkv", discard_segments=discard,
@@ -103,8 +103,9 @@ def test_sound_may_be_another_one_when_a_run_goes_on(tmp_path, short):
         video = VideoOptions(encoding=LOSSLESS, audio=audio)
         job, events = UpscaleJob(source=source, target=target, video=video), Heard()
         converted(
-            source, target, lambda device: step, device="cpu", video=video, quality=None,
-            strict=False, overwrite=False, events=events, segments=segments_of(job, None, events),
+            source, target, lambda info, device: (step, info), device="cpu", video=video,
+            quality=None, strict=False, overwrite=False, events=events,
+            segments=segments_of(job, None, events),
         )  # fmt: skip
         return events.said
 

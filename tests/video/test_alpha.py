@@ -19,8 +19,9 @@ from snellen.upscaling.target import geometry, target
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.source.decode import Source
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 WIDTH, HEIGHT = 96, 64

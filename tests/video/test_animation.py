@@ -11,9 +11,10 @@ from PIL import Image
 import snellen
 from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Format, Frame
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.sink.pictures import rgb
 from support.video.clips import make, picture
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 QUICK = Encoding(preset="11")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from snellen.frames.frame import Format
-from snellen.video.convert import convert
 from snellen.video.segments import cuts
 from snellen.video.sink.aspect import AspectWriter, display_size, with_room
 from snellen.video.sink.encoding import Encoding
 from support.video.clips import make
+from support.video.converting import convert
 from support.video.segments import Run
 
 RATIO = Fraction(16, 11)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from support.video.checks import FAST
 from support.video.clips import fraction, picture
+from support.video.converting import convert
 
 RATE = 48000
 CLICKS = (7000, 20011, 40013)

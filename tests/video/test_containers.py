@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from support.video.checks import FAST
 from support.video.clips import SRT, fraction, luma, make, read
+from support.video.converting import convert
 
 QUICK = {
     ".webm": Encoding("libvpx-vp9", options={"deadline": "realtime", "cpu-used": "8"}),

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, convert
-from snellen.video.dry_run import dry_run
+from snellen.video.convert import Encoding
 from snellen.video.segments import cuts
 from snellen.video.source.decode import Source
 from snellen.video.source.places import sample
 from support.video.clips import read
 from support.video.comparisons import Difference, compared
+from support.video.converting import convert, dry_run
 from support.video.framed import framed
 from support.video.segments import Run
 from support.video.steps import Nearest

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.sink import sink
 from snellen.video.source.damage import clock_time
 from snellen.video.source.decode import Source
 from snellen.video.source.read import Reader
 from support.video.clips import luma, make, picture, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast", crf=0)

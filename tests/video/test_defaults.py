@@ -9,7 +9,7 @@ import av
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.ffmpeg import chroma_location
 from snellen.video.sink import registry
 from snellen.video.sink.colour import guessed
@@ -18,6 +18,7 @@ from snellen.video.sink.encoders import choose
 from snellen.video.source.decode import Source
 from support.video.checks import FAST
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 CODECS = [one.codec for one in registry.ENCODERS.values() if one.codec]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.video.convert import Encoding, convert
-from snellen.video.dry_run import dry_run
+from snellen.video.convert import Encoding
 from snellen.video.sink.encoder_files import silent
 from support.video.clips import make
+from support.video.converting import convert, dry_run
 from support.video.steps import Nearest
 
 

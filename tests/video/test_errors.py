@@ -14,10 +14,11 @@ import av
 import pytest
 
 from snellen.errors import InputError, OutputError
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.sink import sink
 from support.video.checks import FAST, PATHS, refused
 from support.video.clips import make, png, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 
@@ -304,7 +305,7 @@ class TestFailures:
             from pathlib import Path
             from support.video.steps import Nearest
             from snellen.errors import OutputError
-            from snellen.video.convert import convert
+            from support.video.converting import convert
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, resource.RLIM_INFINITY))
             try:

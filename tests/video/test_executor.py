@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import pytest
 
-from snellen.video.convert import Encoding, Segments, convert
+from snellen.video.convert import Encoding, Segments
 from snellen.video.segments import cuts, store
 from snellen.video.segments.encode import encode_segment
 from snellen.video.segments.manifest import read_manifest
 from snellen.video.segments.values import Cut, Record
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 KEYS = {"g": "12", "keyint_min": "12", "sc_threshold": "0", "bf": "2", "preset": "veryfast"}
@@ -41,7 +42,7 @@ def run(source, target, workers=None):
     folder = target.with_name(f"{target.name}.segments")
     how = Segments(folder, {}, lambda text: None, workers=workers)
     convert(source, target, Nearest(), encoding=Encoding(preset="ultrafast", crf=0),
-            segments=lambda: how)  # fmt: skip
+            segments=how)  # fmt: skip
     assert not folder.exists()
     found = read(target)
     return [[bytes(plane) for plane in frame.planes] for frame in found.frames], found.times

@@ -14,7 +14,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Frame
 from snellen.frames.step import Traits
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, LateStep, convert
+from snellen.video.convert import Encoding
 from snellen.video.filtering import graph
 from snellen.video.filtering.graph import Filter
 from snellen.video.filtering.overlaps import reach, unknown
@@ -23,6 +23,7 @@ from snellen.video.filtering.step import FilterStep
 from snellen.video.side_data import light, side_data
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 BT709 = (1, 1, 1, 1)
@@ -288,7 +289,7 @@ def test_a_film_without_frames_is_no_film(deep, tmp_path):
         return step, info
 
     with pytest.raises(InputError, match="no frame"):
-        convert(deep, tmp_path / "out.mkv", LateStep(late), encoding=Encoding("ffv1"))
+        convert(deep, tmp_path / "out.mkv", late, encoding=Encoding("ffv1"))
     assert not (tmp_path / "out.mkv").exists()
 
 
@@ -302,7 +303,7 @@ def test_the_rate_of_a_film(deep, tmp_path, suffix):
         return step, replace(info, picture=replace(step.picture, format=info.picture.format))
 
     target = tmp_path / f"out{suffix}"
-    summary = convert(deep, target, LateStep(late))
+    summary = convert(deep, target, late)
     found = read(target)
     assert summary.frames == len(found.frames) == 8
     assert [round(time * 50) for time in found.times] == list(range(8))
@@ -438,7 +439,7 @@ def test_a_film_whose_tones_are_mapped_claims_no_hdr10(bright, tmp_path, codec):
         step = FilterStep(parse(chain, "vf"), info, "vf")
         return step, replace(info, picture=step.picture)
 
-    convert(bright, target, LateStep(made), encoding=preset)
+    convert(bright, target, made, encoding=preset)
     stated = replace(preset, colour="bt709")
     other = tmp_path / "other.mkv"
     summary = convert(bright, other, Nearest(), encoding=stated)

@@ -11,12 +11,13 @@ from snellen.errors import InputError
 from snellen.frames import limits
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, LateStep, convert
+from snellen.video.convert import Encoding
 from snellen.video.filtering import graph
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 PICTURE = 64 * 48 * 3 // 2
@@ -95,7 +96,7 @@ def test_a_film_of_many_frames_of_one(film, tmp_path, monkeypatch):
         return Chain(late.step, Watched(1)), info
 
     out = tmp_path / "out.mkv"
-    convert(film, out, LateStep(late), clip=Clip(frames=2), encoding=Encoding("ffv1"))
+    convert(film, out, late, clip=Clip(frames=2), encoding=Encoding("ffv1"))
     assert len(read(out).frames) == 600
     assert max(alive) < 16
 

@@ -13,10 +13,11 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.video import pixels
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.sink.encoders import best
 from support.video.checks import PATHS
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 
@@ -298,7 +299,8 @@ def test_an_encoder_is_asked_about_the_size_that_comes_out(tmp_path):
 _CONVERT = """
 import sys
 from pathlib import Path
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
+from support.video.converting import convert
 from support.video.steps import Nearest
 options = {"x265-params": sys.argv[3]} if sys.argv[3] else {}
 for number in range(3):

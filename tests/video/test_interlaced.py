@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.media import Content
 from snellen.video.source.content import (
     INTERLACED,
@@ -22,6 +22,7 @@ from snellen.video.source.content import (
 )
 from support.video.checks import FAST
 from support.video.clips import luma, make, picture, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 LOSSLESS = Encoding(preset="ultrafast", crf=0)

@@ -10,13 +10,14 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.goals import aimed, qualities
 from snellen.video.sink.numbers import notes
 from snellen.video.sink.registry import names, traits
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 FASTEST = {"libsvtav1": "10", "libx264": "ultrafast", "libx265": "ultrafast"}

@@ -11,7 +11,7 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.frames.step import Traits
 from snellen.video import pixels
-from snellen.video.convert import Clip, Encoding, convert, drain
+from snellen.video.convert import Clip, Encoding
 from snellen.video.ffmpeg import open_input
 from snellen.video.sink import hardware
 from snellen.video.sink.encoders import choose
@@ -19,6 +19,7 @@ from snellen.video.sink.registry import traits
 from snellen.video.source import nvdec
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.converting import convert, drain
 from support.video.steps import Nearest
 
 ENCODERS = ("h264_nvenc", "hevc_nvenc", "av1_nvenc")

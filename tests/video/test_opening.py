@@ -16,10 +16,10 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames import limits
 from snellen.video.clip import Clip
-from snellen.video.convert import convert
 from snellen.video.source.decode import Source
 from support.video.checks import FAST, refused
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 

@@ -19,12 +19,13 @@ from snellen.files.numbering import is_pattern, numbered, there
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.events import Collected
 from snellen.stills import still
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.sink import staging
 from snellen.video.sink.pictures import rgb
 from support.cli import run
 from support.jobs import Heard
 from support.video.clips import make, picture
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 WEIGHTS = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}

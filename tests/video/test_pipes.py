@@ -15,10 +15,11 @@ import pytest
 
 from snellen.errors import OutputError
 from snellen.video import pipes, threads
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.sink import sink
 from support.video.checks import FAST, PATHS, refused
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 
@@ -250,7 +251,7 @@ PRELUDE = """
 import os, signal, sys, threading
 from pathlib import Path
 from support.video.steps import Nearest
-from snellen.video.convert import convert
+from support.video.converting import convert
 
 def stop(*_):
     raise KeyboardInterrupt
@@ -316,7 +317,7 @@ def test_ctrl_c_ends_everything(plain, tmp_path, suffix):
         import os, signal, sys, threading
         from pathlib import Path
         from support.video.steps import Nearest
-        from snellen.video.convert import convert
+        from support.video.converting import convert
 
         class Interrupted(Nearest):
             def run(self, frame):

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from support.video.clips import luma, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 LOSSLESS = Encoding(preset="ultrafast", crf=0)

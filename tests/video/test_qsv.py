@@ -8,12 +8,13 @@ import av
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.sink import hardware
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.registry import names, traits
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.converting import convert
 
 QSV = [name for name in names(lambda one: one.on_cpu) if name.endswith("_qsv")]
 HERE = av.codecs_available & set(QSV)

@@ -19,16 +19,15 @@ from snellen.frames.frame import Format
 from snellen.metrics.registry import METRICS
 from snellen.video import vmaf
 from snellen.video.clip import Clip
-from snellen.video.convert import Aim, Encoding, Segments, convert
-from snellen.video.dry_run import dry_run
+from snellen.video.convert import Aim, Encoding, Segments
 from snellen.video.quality import plan as places
 from snellen.video.quality.search import MOST, Scale, search
 from snellen.video.quality.values import Choice, Probe, Reached, pooled
 from snellen.video.segments import cuts, manifest
-from snellen.video.segments.part import make_part
 from snellen.video.sink.encoding import Target
 from snellen.video.sink.registry import names, traits
 from support.video.clips import make
+from support.video.converting import convert, dry_run, make_part
 from support.video.steps import Between, Median, Nearest
 
 X264 = Scale(*traits("libx264").search)
@@ -469,7 +468,7 @@ def test_a_plan_of_several_runs_has_the_choice(tmp_path, monkeypatch):
     def part(numbers, **settings):
         how = Segments(folder, {"job": {}}, lambda _: None, numbers=numbers, **settings)
         return make_part(
-            source, goal, Nearest(), segments=lambda: how, encoding=encoding, aim=aim
+            source, goal, Nearest(), segments=how, encoding=encoding, aim=aim
         )  # fmt: skip
 
     part(range(0))
@@ -478,7 +477,7 @@ def test_a_plan_of_several_runs_has_the_choice(tmp_path, monkeypatch):
     part(range(1, 9))
     assert measure.calls == probes
     joined = Segments(folder, {"job": {}}, lambda _: None, only_join=True)
-    summary, _ = run(source, goal, 3.0, encoding=encoding, segments=lambda: joined)
+    summary, _ = run(source, goal, 3.0, encoding=encoding, segments=joined)
     assert abs(summary.reached.difference) < 0.5
     assert len(summary.reached.choice.probes) == probes
 

@@ -9,11 +9,12 @@ from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.frames.luma import levels, samples
 from snellen.frames.step import Traits
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.luma_operation import LumaOperation
 from snellen.video.region import RegionStep, cut
 from snellen.video.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, read
+from support.video.converting import convert
 
 LOSSLESS = Encoding(codec="ffv1")
 

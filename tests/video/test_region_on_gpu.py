@@ -330,8 +330,9 @@ class TestDeblurring:
     def test_a_film(self, plain, tmp_path, random_model):
         """Frames in flight in both steps."""
         from snellen.upscaling.upscaler import Upscaler
-        from snellen.video.convert import Encoding, convert
+        from snellen.video.convert import Encoding
         from support.video.clips import read
+        from support.video.converting import convert
 
         model, lossless = random_model(2), Encoding(codec="ffv1")
 

@@ -16,9 +16,10 @@ import snellen
 from snellen.errors import InputError
 from snellen.video.animations import gif_blocks, plays
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.sink.repetitions import loop, losses
 from snellen.video.source.decode import Source
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 DURATIONS = [40, 100, 1000, 30]

@@ -16,13 +16,14 @@ import pytest
 
 from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.messages import clock
 from snellen.video.segments import cuts, encode, film, packets, room, store, words
 from snellen.video.segments.differences import differences
 from snellen.video.segments.folder import make as make_folder
 from snellen.video.segments.manifest import read_manifest
 from support.video.clips import SRT, make, read
+from support.video.converting import convert
 from support.video.segments import KEYS, LOSSLESS, MS, Dying, KilledError, Run, check, same
 from support.video.steps import Double, Nearest
 

@@ -13,7 +13,7 @@ from snellen.errors import InputError
 from snellen.video.alpha import WithAlpha
 from snellen.video.chain import Chain
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, LateStep, convert
+from snellen.video.convert import Encoding
 from snellen.video.filtering import overlaps
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
@@ -22,6 +22,7 @@ from snellen.video.segments.scan import scan
 from snellen.video.sink.registry import Traits
 from snellen.video.source.decode import Source
 from support.video.clips import make
+from support.video.converting import convert
 from support.video.segments import DIFFICULT, KEYS, LOSSLESS, Run, check, difficult, same
 from support.video.steps import Between, Double, Even, Median, Nearest
 
@@ -168,7 +169,7 @@ def filtered(chain):
             info, picture=replace(step.picture, format=info.picture.format)
         )
 
-    return lambda: LateStep(make)
+    return lambda: make
 
 
 @pytest.mark.slow

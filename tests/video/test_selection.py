@@ -6,11 +6,12 @@ import av
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, convert
+from snellen.video.convert import Clip
 from snellen.video.selection import Described, selected
 from snellen.video.source.places import sample
 from support.video.checks import FAST
 from support.video.clips import SRT, make, picture
+from support.video.converting import convert
 
 STREAMS = (
     Described(0, "video", False, {}),

@@ -11,11 +11,12 @@ from PIL import ExifTags, Image
 from snellen.errors import InputError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT
 from snellen.video import hdr
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.ffmpeg import chroma_location
 from snellen.video.side_data import display_matrix, light, side_data
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")

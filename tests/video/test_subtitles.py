@@ -9,10 +9,11 @@ import av
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, convert
+from snellen.video.convert import Clip
 from snellen.video.passthrough.subtitles import convertible
 from support.video.checks import FAST
 from support.video.clips import make
+from support.video.converting import convert
 
 SRT = """1
 00:00:00,100 --> 00:00:00,300

@@ -6,8 +6,9 @@ import av
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from support.video.clips import make, picture, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")

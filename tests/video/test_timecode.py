@@ -6,11 +6,11 @@ from fractions import Fraction
 import av
 import pytest
 
-from snellen.video.convert import convert
 from snellen.video.passthrough.tags import advanced
 from snellen.video.sink.encoding import Encoding
 from snellen.video.source.time_code import with_time_code
 from support.video.clips import picture, read
+from support.video.converting import convert
 
 NTSC = Fraction(30000, 1001)
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Clip, Encoding, convert
+from snellen.video.convert import Clip, Encoding
 from snellen.video.timestamps import Clock
 from snellen.video.timestamps import fraction as time_fraction
 from support.video.clips import fraction, luma, make, picture, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast", crf=0)

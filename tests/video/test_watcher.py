@@ -14,13 +14,14 @@ from snellen.errors import InputError
 from snellen.frames.frame import CENTRE, LEFT, Format
 from snellen.video import pixels, side_data
 from snellen.video.clip import Clip
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
 from snellen.video.segments import cuts
 from snellen.video.source.decode import Source
 from snellen.video.source.recolour import Coding, recolour
 from snellen.video.source.watcher import Colours, Watcher
 from support.video.clips import make, read
 from support.video.comparisons import Difference, compared
+from support.video.converting import convert
 from support.video.joined import BT601, BT709, BT2020, joined, remuxed, scene
 from support.video.segments import Run
 from support.video.steps import Nearest

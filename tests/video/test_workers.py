@@ -19,7 +19,7 @@ from snellen.video import channel as channels
 from snellen.video import pixels, threads
 from snellen.video.channel import Channel
 from snellen.video.compare import compare
-from snellen.video.convert import Clip, Encoding, convert, drain
+from snellen.video.convert import Clip, Encoding
 from snellen.video.media import Item
 from snellen.video.sink import sink
 from snellen.video.source.decode import Source
@@ -28,6 +28,7 @@ from snellen.video.workers import Workers
 from support.video.checks import PATHS
 from support.video.clips import make, read
 from support.video.comparisons import Difference
+from support.video.converting import convert, drain
 from support.video.steps import Nearest, Wide
 
 LOSSLESS = Encoding(codec="ffv1")
@@ -190,7 +191,7 @@ class TestFailures:
             import os, signal, sys, threading, time
             from pathlib import Path
             from support.video.steps import Wide
-            from snellen.video.convert import convert
+            from support.video.converting import convert
             from snellen.video.sink import sink
 
             def interrupt():

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import BinaryIO
 
 from snellen.frames.brief import Brief
-from snellen.frames.step import Step
 from snellen.video import pixels
 from snellen.video.chain import described
-from snellen.video.clip import Clip
 from snellen.video.estimate import Estimate, estimated
 from snellen.video.passthrough.select import others
-from snellen.video.ready import LateStep, Ready, readied
+from snellen.video.ready import Ready
 from snellen.video.segments.film import Segments
 from snellen.video.segments.foresee import SegmentsPlan, foreseen
 from snellen.video.sink import pictures
-from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.goals import tried
-from snellen.video.source.pictures import Pictures
 
 WORKED, KEPT, LOST, LEFT = "worked on", "kept", "lost", "left out"
 """What may become of a stream: it is lost where the output cannot hold it, and left out where
@@ -73,61 +67,40 @@ class FilmPlan(Brief):
     """What is to be said of a target quality; None: there is none."""
 
 
-def dry_run(
-    source: Path | BinaryIO | Pictures,
-    target: Path | BinaryIO,
-    step: Step | LateStep,
-    *,
-    clip: Clip | None = None,
-    encoding: Encoding | None = None,
-    decoder: str = "auto",
-    audio: str = "copy",
-    quality: int | None = None,
-    strict: bool = False,
-    overwrite: bool = False,
-    segments: Callable[[], Segments | None] | None = None,
-    on_warning: Callable[[str], None] | None = None,
-    tries: bool = True,
-) -> FilmPlan:
+def dry_run(ready: Ready, *, segments: Segments | None = None, tries: bool = True) -> FilmPlan:
     """Return what `convert.convert` would do; parameters and errors are the same.
 
     Some frames are really made and encoded, in memory. Nothing is written; but pictures go into a
     temporary folder of the system's, which is removed. Without `tries` none is, for steps that must
     get all frames in their order, and there is no estimate.
     """
-    with readied(
-        source, target, step, clip=clip, encoding=encoding, decoder=decoder, audio=audio,
-        quality=quality, strict=strict, overwrite=overwrite,
-        on_warning=on_warning or (lambda text: None),
-    ) as ready:  # fmt: skip
-        info, plan = ready.info, ready.plan
-        how = None if segments is None else segments()
-        found = SegmentsPlan()
-        if how is not None:
-            found = foreseen(how, info, ready.step, plan, ready.output)
-        left = found.frames if found.starts else None
-        encoder, aim = tried(plan.encoder, encoding)
-        ready = replace(ready, plan=replace(plan, encoder=encoder))
-        rgb = ready.output.is_rgb
-        return FilmPlan(
-            streams=_streams(ready, audio),
-            frames=ready.frames,
-            width=plan.format.width,
-            height=plan.format.height,
-            chain=_chain(ready),
-            device=ready.step.traits.device_name,
-            decoder=info.decoder,
-            encoder=plan.encoder.codec,
-            pixel_format=(
-                pictures.pixel_format(plan.format, plan.alpha) if rgb else plan.encoder.pixels.name
-            ),
-            encoder_options=dict(encoder.options),
-            segments=found,
-            estimate=estimated(ready, quality, len(found.starts), left) if tries else None,
-            dropped=ready.losses,
-            warnings=ready.warnings,
-            target=aim,
-        )
+    info, plan = ready.info, ready.plan
+    found = SegmentsPlan()
+    if segments is not None:
+        found = foreseen(segments, info, ready.step, plan, ready.output)
+    left = found.frames if found.starts else None
+    encoder, aim = tried(plan.encoder, ready.encoding)
+    ready = replace(ready, plan=replace(plan, encoder=encoder))
+    rgb = ready.output.is_rgb
+    return FilmPlan(
+        streams=_streams(ready),
+        frames=ready.frames,
+        width=plan.format.width,
+        height=plan.format.height,
+        chain=_chain(ready),
+        device=ready.step.traits.device_name,
+        decoder=info.decoder,
+        encoder=plan.encoder.codec,
+        pixel_format=(
+            pictures.pixel_format(plan.format, plan.alpha) if rgb else plan.encoder.pixels.name
+        ),
+        encoder_options=dict(encoder.options),
+        segments=found,
+        estimate=estimated(ready, len(found.starts), left) if tries else None,
+        dropped=ready.losses,
+        warnings=ready.warnings,
+        target=aim,
+    )
 
 
 def _chain(ready: Ready) -> tuple[str, ...]:
@@ -136,9 +109,9 @@ def _chain(ready: Ready) -> tuple[str, ...]:
     return found or tuple(dict.fromkeys((pixels.describe(given), pixels.describe(result))))
 
 
-def _streams(ready: Ready, audio: str) -> tuple[StreamPlan, ...]:
+def _streams(ready: Ready) -> tuple[StreamPlan, ...]:
     info = ready.info
-    asked = {one.index for one in others(info) if one.type != "audio" or audio != "none"}
+    asked = {one.index for one in others(info) if one.type != "audio" or ready.audio != "none"}
     found = []
     for one in info.streams:
         outcome = LEFT

@@ -73,17 +73,13 @@ class _Tried:
     other_bytes: int = 0
 
 
-def estimated(
-    ready: Ready, quality: int | None, segments: int, left: int | None
-) -> Estimate | None:
+def estimated(ready: Ready, segments: int, left: int | None) -> Estimate | None:
     """Return an estimate; None: the input can be read once only, or no frame could be tried.
 
     Parameters
     ----------
     ready : Ready
         Its step has worked on no frame yet.
-    quality : int or None
-        Of pictures.
     segments : int
         How many there will be; 0: one piece.
     left : int or None
@@ -94,7 +90,7 @@ def estimated(
         return None
     began = time.monotonic()
     begin = info.clip.start or Fraction(0)
-    _try(ready, quality, begin, 1, _Tried())  # loads what the first frame needs
+    _try(ready, begin, 1, _Tried())  # loads what the first frame needs
     slow = time.monotonic() - began
     count = max(FEWEST, min(MOST, int(PATIENCE / PLACES / slow)))
     found = _Tried()
@@ -106,7 +102,7 @@ def estimated(
         places = [begin + length * (2 * at + 1) / (2 * PLACES) for at in range(PLACES)]
     places = sorted(places, key=lambda at: abs(at - places[len(places) // 2]))  # middle first
     for at in places:
-        _try(ready, quality, at, count, found)
+        _try(ready, at, count, found)
         if found.places > 1 and time.monotonic() - began > PATIENCE:
             break
     if not found.frames:
@@ -124,7 +120,7 @@ def estimated(
     return Estimate(found.frames, found.places, fps, work, round(size), cores)
 
 
-def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tried) -> None:
+def _try(ready: Ready, at: Fraction, count: int, found: _Tried) -> None:
     """Work on some frames of a place; a place that has none, or none of this size, is left out."""
     info = ready.info
     assert info.path is not None
@@ -139,7 +135,7 @@ def _try(ready: Ready, quality: int | None, at: Fraction, count: int, found: _Tr
         before = found.frames
         began, spent = time.monotonic(), time.process_time()
         if ready.output.is_rgb:
-            _pictures(ready, source, quality, found)
+            _pictures(replace(ready, source=source), found)
         else:
             sink = _Counting(ready.plan, ready.output.muxer, ready.output.suffix, found)
             run_between(
@@ -158,14 +154,11 @@ def _frames(source: Source, alpha: bool) -> Iterator[Item]:
         yield Item(item.frame, report=item.report)
 
 
-def _pictures(ready: Ready, source: Source, quality: int | None, found: _Tried) -> None:
+def _pictures(ready: Ready, found: _Tried) -> None:
     """Write pictures, or an animation, into a folder of the system's, and count their bytes."""
     with temporary.folder() as folder:
         file = folder if ready.output.muxer == PICTURES else folder / f"film{ready.output.suffix}"
-        written = run_pipeline(
-            source, ready.step, ready.plan, ready.copier, ready.output, file, Meter(None, None),
-            quality,
-        )  # fmt: skip
+        written = run_pipeline(ready, file, Meter(None, None))
         found.frames += written.frames
         found.keys += written.frames
         found.key_bytes += sum(one.stat().st_size for one in folder.iterdir())

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from snellen.errors import InputError
 from snellen.video import pixels
-from snellen.video.media import MediaInfo, PictureInfo, SourceReport
+from snellen.video.media import MediaInfo, PictureInfo, SourceReport, Written
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code
@@ -16,7 +16,6 @@ from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.output import PICTURES, Output
 from snellen.video.sink.probe import probe
 from snellen.video.sink.registry import names, traits
-from snellen.video.threads import Written
 
 
 def from_rgb(picture: PictureInfo) -> str | None:

@@ -229,3 +229,16 @@ class Item:
     """Seconds of the container's clock where the clip ends; None: nowhere, or not known yet."""
     report: SourceReport | None = None
     """Set in the last item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the pipeline has written, and read."""
+
+    frames: int
+    """Frames in the output."""
+    refused: int
+    """Packets that the output's container did not take."""
+    damage: tuple[str, ...]
+    """What was damaged in streams that were encoded anew."""
+    report: SourceReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -33,12 +34,18 @@ from snellen.video.source.pictures import Pictures
 
 
 @dataclass(frozen=True, slots=True)
-class LateStep:
-    """A step that can be made only when the input is known."""
+class Inspected:
+    """An input that is open, and the output that is to be made of it; nothing is written yet."""
 
-    make: Callable[[MediaInfo], tuple[Step, MediaInfo]]
-    """Returns the step, and the input's description as the output is to state it: other colours or
-    another aspect ratio; the format stays that of the input's pictures."""
+    source: Source
+    output: Output
+    began: float
+    """When work began, as `time.monotonic` has it."""
+
+    @property
+    def info(self) -> MediaInfo:
+        """What is in the input: what a step needs to know of a film before it is made."""
+        return self.source.info
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,60 +54,121 @@ class Ready:
 
     source: Source
     """Open."""
+    output: Output
+    began: float
+    """When work began."""
     info: MediaInfo
     """Of the input, as its output is to state it."""
     step: Step
     """Prepared."""
-    output: Output
     copier: Copier
     """Of the streams that are copied."""
     plan: Plan
     """Of the video stream."""
+    encoding: Encoding
+    """As asked for; `plan` has what came of it."""
+    audio: str
+    quality: int | None
+    strict: bool
+    """As of `readied`."""
     losses: tuple[str, ...]
     """What the output cannot hold."""
     warnings: tuple[str, ...]
     """These, and what else is said before work starts."""
+    warn: Callable[[str], None]
+    """Takes further warnings."""
 
     @property
     def frames(self) -> int | None:
         """How many results to expect; None: unknown."""
-        return expected(self.info, self.step)
+        frames = self.info.frames
+        return None if frames is None else ceil(frames * self.step.traits.rate)
+
+
+@contextmanager
+def inspected(
+    source: Path | BinaryIO | Pictures,
+    target: Path | BinaryIO,
+    *,
+    clip: Clip | None = None,
+    decoder: str = "auto",
+    overwrite: bool = False,
+) -> Iterator[Inspected]:
+    """Check the output's name and open the input, which is closed at the end of the block.
+
+    Parameters
+    ----------
+    source : Path, BinaryIO or Pictures
+        A video file, a binary stream of y4m, or image files.
+    target : Path or BinaryIO
+        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m; .gif, .webp, .avif), a pattern of
+        pictures (film-%05d.png), or a binary stream for y4m.
+    clip : Clip, optional
+        Which part; None: all of it.
+    decoder : str
+        "auto" and "cpu": FFmpeg's decoders; "nvdec": NVIDIA's, or where that does not work the
+        CPU's and a warning.
+    overwrite : bool
+        Whether an existing file `target` is replaced.
+
+    Raises
+    ------
+    InputError
+        Wrong use or an unusable input.
+    """
+    began = time.monotonic()
+    try:
+        output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
+    except InputError:
+        if isinstance(source, Remote):  # nobody has asked yet whether it is there
+            Source(source, clip or Clip(), decoder).close()
+        raise
+    with closing(Source(source, clip or Clip(), decoder)) as opened:
+        yield Inspected(opened, output, began)
 
 
 @contextmanager
 def readied(
-    source: Path | BinaryIO | Pictures,
-    target: Path | BinaryIO,
-    step: Step | LateStep,
+    film: Inspected,
+    step: Step,
+    info: MediaInfo,
     *,
-    clip: Clip | None,
-    encoding: Encoding | None,
-    decoder: str,
-    audio: str,
-    quality: int | None,
-    strict: bool,
-    overwrite: bool,
-    on_warning: Callable[[str], None],
+    encoding: Encoding | None = None,
+    audio: str = "copy",
+    quality: int | None = None,
+    strict: bool = False,
+    on_warning: Callable[[str], None] | None = None,
 ) -> Iterator[Ready]:
-    """Open the input, check all that can be checked before work, and prepare the step.
+    """Check all that can be checked before work, and prepare the step; nothing is written.
 
-    Parameters and errors are those of `convert`. At the end of the block, input and step are
-    closed. Nothing is written.
+    Parameters
+    ----------
+    film : Inspected
+    step : Step
+        A step or a chain of steps, made for this film; closed at the end of the block.
+    info : MediaInfo
+        Of the film as the output is to state it: other colours or another aspect ratio; the format
+        stays that of the input's pictures.
+    encoding : Encoding, optional
+        None: as `Encoding` says, with nearly no visible loss.
+    audio : str
+        What becomes of audio: "copy", "aac" or "opus" (what is not so yet is encoded), "none".
+    quality : int, optional
+        Of pictures, where the target is a pattern of them, and of .webp.
+    strict : bool
+        Whether it is an error if anything cannot be carried or an encoder of NVIDIA's does not
+        work: before work starts, or without an output where only reading tells it.
+    on_warning : callable, optional
+        Called with each warning, most of them before work starts.
+
+    Raises
+    ------
+    InputError
+        Wrong use.
     """
     with ExitStack() as stack:
-        if not isinstance(step, LateStep):
-            stack.callback(step.close)
-        try:
-            output = Output(target, None if isinstance(source, Pictures) else source, overwrite)
-        except InputError:
-            if isinstance(source, Remote):  # nobody has asked yet whether it is there
-                Source(source, clip or Clip(), decoder).close()
-            raise
-        opened = stack.enter_context(closing(Source(source, clip or Clip(), decoder)))
-        info = opened.info
-        if isinstance(step, LateStep):
-            step, info = step.make(info)
-            stack.callback(step.close)
+        stack.callback(step.close)
+        output, warn = film.output, on_warning or (lambda text: None)
         encoding = encoding or Encoding()
         result = step.outcome(info.picture.format, info.least_frames)
         coloured = None
@@ -124,7 +192,7 @@ def readied(
             step = clear
         else:
             info = without_alpha(info, possible=clear is not None)
-        copier = Copier(info, opened.templates, output.muxer, output.suffix, audio)
+        copier = Copier(info, film.source.templates, output.muxer, output.suffix, audio)
         plan = _plan(info, encoder, output, step)
         losses = known_losses(info, replace(plan, format=result), copier, output, strict, quality)
         full = full_chroma(info.picture.pixel_format, encoder, encoding)
@@ -146,9 +214,12 @@ def readied(
         notes = [text for text in said if text is not None]
         warnings = (*losses, *notes, *copier.notes)
         for warning in warnings:
-            on_warning(warning)
+            warn(warning)
         plan = _prepare(plan, step)
-        yield Ready(opened, info, step, output, copier, plan, losses, warnings)
+        yield Ready(
+            film.source, output, film.began, info, step, copier, plan, encoding, audio, quality,
+            strict, losses, warnings, warn,
+        )  # fmt: skip
 
 
 def _encoder(
@@ -203,8 +274,3 @@ def _prepare(plan: Plan, step: Step) -> Plan:
         matrix = scaled_matrix(picture.display_matrix, across, down)
         picture = replace(picture, display_matrix=matrix)
     return replace(plan, format=result, picture=picture)
-
-
-def expected(info: MediaInfo, step: Step) -> int | None:
-    """Return how many results to expect; None: unknown."""
-    return None if info.frames is None else ceil(info.frames * step.traits.rate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
@@ -16,13 +16,12 @@ from snellen.frames.step import Step
 from snellen.video.chain import through
 from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.ffmpeg import reason
-from snellen.video.media import Item, SourceReport
-from snellen.video.passthrough.streams import Copier
+from snellen.video.media import Item, SourceReport, Written
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter
+from snellen.video.ready import Ready
 from snellen.video.sink.animation import AnimationSink
-from snellen.video.sink.encode import Plan
-from snellen.video.sink.output import PICTURES, Output
+from snellen.video.sink.output import PICTURES
 from snellen.video.sink.pictures import PictureSink
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
@@ -60,37 +59,14 @@ class AnySink(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What the pipeline has written, and read."""
-
-    frames: int
-    """Frames in the output."""
-    refused: int
-    """Packets that the output's container did not take."""
-    damage: tuple[str, ...]
-    """What was damaged in streams that were encoded anew."""
-    report: SourceReport
-
-
-def run_pipeline(
-    source: Source,
-    step: Step,
-    plan: Plan,
-    copier: Copier,
-    output: Output,
-    file: Path | Outgoing,
-    meter: Meter,
-    quality: int | None = None,
-) -> Written:
-    """Read, run the step and write until the last frame; the step runs in the calling thread.
-
-    `quality` is that of pictures, where the output is many of them.
-    """
-    sink = _open_sink(source, plan, copier, output, file, quality)
+def run_pipeline(ready: Ready, file: Path | Outgoing, meter: Meter) -> Written:
+    """Read, run the step and write until the last frame; the step runs in the calling thread."""
+    source, plan = ready.source, ready.plan
+    sink = _open_sink(ready, file)
     report = run_between(
-        source, partial(source.items, plan.alpha), step, sink, plan.format, output.name, file, meter
-    )
+        source, partial(source.items, plan.alpha), ready.step, sink, plan.format,
+        ready.output.name, file, meter,
+    )  # fmt: skip
     return Written(sink.written, sink.refused, sink.damage, report)
 
 
@@ -176,20 +152,14 @@ def run_dry(
     return frames
 
 
-def _open_sink(
-    source: Source,
-    plan: Plan,
-    copier: Copier,
-    output: Output,
-    file: Path | Outgoing,
-    quality: int | None,
-) -> AnySink:
+def _open_sink(ready: Ready, file: Path | Outgoing) -> AnySink:
+    plan, output, info = ready.plan, ready.output, ready.source.info
     if output.muxer == PICTURES and isinstance(file, Path):
-        return PictureSink(file, output.pattern, plan, source.info, quality)
+        return PictureSink(file, output.pattern, plan, info, ready.quality)
     try:
         if output.is_rgb and isinstance(file, Path):
-            return AnimationSink(file, output.suffix, plan, source.info, quality)
-        return Sink(cast("Path | BinaryIO", file), output.muxer, plan, source.info, copier)
+            return AnimationSink(file, output.suffix, plan, info, ready.quality)
+        return Sink(cast("Path | BinaryIO", file), output.muxer, plan, info, ready.copier)
     except (av.FFmpegError, OSError) as error:
         if isinstance(file, Outgoing):
             file.check()

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.convert import Encoding, convert
+from snellen.video.convert import Encoding
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 FAST = Encoding(preset="ultrafast")

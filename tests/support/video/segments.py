@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from snellen.video.chain import Chain
-from snellen.video.convert import Encoding, Segments, convert
+from snellen.video.convert import Encoding, Segments
 from support.video.clips import make, read
+from support.video.converting import convert
 from support.video.steps import Nearest
 
 LOSSLESS = Encoding(preset="ultrafast", crf=0)
@@ -27,7 +28,7 @@ class Run:
         self.error = None
         try:
             self.summary = convert(
-                source, target, self.step, encoding=encoding, segments=lambda: segments, **settings
+                source, target, self.step, encoding=encoding, segments=segments, **settings
             )
         except Exception as error:
             self.error = error

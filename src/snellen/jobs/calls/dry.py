@@ -27,7 +27,7 @@ from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.files import protected
 from snellen.jobs.kinds.upload import Staged
 from snellen.jobs.kinds.upscale import UpscaleJob
-from snellen.jobs.runs.upscale_video import enlarging, models_of, settled
+from snellen.jobs.runs.upscale_video import made, models_of, settled
 from snellen.jobs.sharing.executors import planned, share
 from snellen.jobs.sharing.film_workers import sharing
 from snellen.schema import named
@@ -197,10 +197,12 @@ def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
 
     job = settled(job, events, dry=True)
     models = models_of(job)
+    how = segments_of(job, models, events, tidied=False)
     found = through(
-        partial(film, segments=segments_of(job, models, events, tidied=False)),
-        job.source, job.target, enlarging(job, models), device=job.device, video=job.video,
-        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+        lambda ready: film(ready, segments=how and how()),
+        job.source, job.target, partial(made, job, models=models), device=job.device,
+        video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
+        events=events,
     )  # fmt: skip
     return DryRun(
         job.source, job.target, found.width, found.height, found.device, **models.said(),
@@ -250,20 +252,20 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
             job.source, job.target, width, height, devices.name(device), warnings=_texts(events),
             free=_free(job.target),
         )  # fmt: skip
-    from snellen.jobs.runs.deblur_video import restoring
+    from snellen.jobs.runs.deblur_video import restored
     from snellen.jobs.runs.film import through
     from snellen.jobs.sharing.segments import segments_of
     from snellen.jobs.steps.deblur_step import FrameFits
     from snellen.video.dry_run import dry_run as film
 
     fits = FrameFits(lambda row: None, False)
+    tries = track is None or track.file is None
+    how = segments_of(job, None, events, tidied=False)
     found = through(
-        partial(
-            film, tries=track is None or track.file is None,
-            segments=segments_of(job, None, events, tidied=False),
-        ),
-        first, job.target, restoring(job, track, fits), device=job.device, video=job.video,
-        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+        lambda ready: film(ready, segments=how and how(), tries=tries),
+        first, job.target, partial(restored, job, fits=fits, track=track), device=job.device,
+        video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
+        events=events,
     )  # fmt: skip
     return DryRun(
         first, job.target, found.width, found.height, found.device, film=found,

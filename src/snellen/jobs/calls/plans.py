@@ -13,7 +13,6 @@ All of them see the input, the plan and the output's folder under the same names
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -239,12 +238,12 @@ def _part(job: FilmJob, numbers: range, events: Events) -> Part:
         events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage=p.stage))
 
     aim = aim_of(job.video.encoding, job.device, name, events)
-    made: Callable[..., Part] = partial(
-        make_part, segments=segments or (lambda: None), aim=aim, on_progress=report
-    )
     with around(job, events):
         return through(
-            made, source, job.target, step, device=job.device, video=job.video,
+            lambda ready: make_part(
+                ready, segments=segments and segments(), aim=aim, on_progress=report
+            ),
+            source, job.target, step, device=job.device, video=job.video,
             quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
         )  # fmt: skip
 
@@ -259,7 +258,7 @@ def _means(job: FilmJob, events: Events) -> tuple[Any, Models | None, Workers | 
 
     models = upscale_video.models_of(job)
     return (
-        upscale_video.enlarging(job, models, events),
+        partial(upscale_video.made, job, models=models, events=events),
         models,
         upscale_video.workers_of(job, events),
     )

@@ -25,7 +25,6 @@ from snellen.schema import option, parameters
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step
-    from snellen.video.convert import LateStep
     from snellen.video.filtering.crop import Area
     from snellen.video.filtering.side_files import SideFiles
     from snellen.video.media import MediaInfo
@@ -275,20 +274,23 @@ def add_steps(options: Enhancement, line: Line, *, after: bool = False) -> None:
 
 
 def enhanced(
+    info: MediaInfo,
     options: Enhancement,
     enlarging: Making,
     say: Callable[[str], None],
     device: str = "cpu",
     area: Callable[[], Area | None] | None = None,
     files: SideFiles | None = None,
-) -> LateStep:
-    """Return the step that enhances and enlarges a film.
+) -> tuple[Step, MediaInfo]:
+    """Return the step that enhances and enlarges a film, and the film as its output states it.
 
     Parameters
     ----------
+    info : MediaInfo
+        Of the film.
     options : Enhancement
     enlarging : callable
-        As `LateStep.make`: makes the step that enlarges.
+        Makes the step that enlarges; called with the film as it is then, and returns likewise.
     say : callable
         Takes what users may want to know.
     device : str
@@ -298,39 +300,28 @@ def enhanced(
         As of `Line`.
     """
     from snellen.video.chain import Chain
-    from snellen.video.convert import LateStep
 
-    def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
-        line = Line(info, say, device, area, files)
-        with ExitStack() as stack:
-            stack.callback(line.close)
-            add_steps(options, line)
-            step, stated = enlarging(line.info)
-            line.add(step, stated.picture)
-            add_steps(options, line, after=True)
-            stack.pop_all()
-        picture = replace(line.info.picture, format=info.picture.format)
-        return Chain(*line.steps), replace(info, picture=picture)
-
-    return LateStep(make)
+    line = Line(info, say, device, area, files)
+    with ExitStack() as stack:
+        stack.callback(line.close)
+        add_steps(options, line)
+        step, stated = enlarging(line.info)
+        line.add(step, stated.picture)
+        add_steps(options, line, after=True)
+        stack.pop_all()
+    picture = replace(line.info.picture, format=info.picture.format)
+    return Chain(*line.steps), replace(info, picture=picture)
 
 
-def with_notice(
-    late: LateStep, area: Callable[[], Area | None], say: Callable[[str], None]
-) -> LateStep:
-    """Return a step that, when it is made, says of black bars that nobody crops.
+def say_bars(info: MediaInfo, area: Area | None, say: Callable[[str], None]) -> None:
+    """Say of black bars around `area` that nobody crops.
 
     Only of those that are alike on opposite sides, and are not at the edge of something dark.
     """
-    from snellen.video.convert import LateStep
     from snellen.video.filtering.crop import inside
     from snellen.video.source.bars import is_balanced
 
-    def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
-        found, form = area(), info.picture.format
-        if found is not None and is_balanced(found, form):
-            part = inside(found, form)
-            say(f"it has black bars: `crop`=auto, or `crop`={part}, leaves them out")
-        return late.make(info)
-
-    return LateStep(make)
+    form = info.picture.format
+    if area is not None and is_balanced(area, form):
+        part = inside(area, form)
+        say(f"it has black bars: `crop`=auto, or `crop`={part}, leaves them out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
+from snellen.frames.step import Step
 from snellen.frames.unchanged import Unchanged
 from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.enhance import Enhancement, enhanced
@@ -21,7 +22,7 @@ from snellen.video.chain import pushed
 from snellen.video.clip import Clip
 from snellen.video.filtering.crop import Area
 from snellen.video.media import Item, MediaInfo
-from snellen.video.ready import LateStep, readied
+from snellen.video.ready import inspected, readied
 from snellen.video.sink.encoder_files import silent
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.sink import Sink
@@ -172,14 +173,14 @@ def reel(
     area : callable, optional
         Returns the part inside black bars, for its `crop` "auto"; None: there are none.
     """
-    step: Unchanged | LateStep = Unchanged()
-    if before:
-        step = enhanced(before, lambda info: (Unchanged(), info), lambda text: None, area=area)
     path, clip, _ = parts[0]
-    with readied(
-        path, target, step, clip=clip, encoding=Encoding(codec="ffv1"), decoder="auto",
-        audio="none", quality=None, strict=False, overwrite=False, on_warning=lambda text: None,
-    ) as ready:  # fmt: skip
+    with ExitStack() as stack:
+        film = stack.enter_context(inspected(path, target, clip=clip))
+        step, info = _unchanged(film.info)
+        if before:
+            step, info = enhanced(film.info, before, _unchanged, lambda text: None, area=area)
+        encoding = Encoding(codec="ffv1")
+        ready = stack.enter_context(readied(film, step, info, encoding=encoding, audio="none"))
         sink = Sink(target, ready.output.muxer, ready.plan, ready.info, ready.copier)
         try:
             for path, clip, at in parts:
@@ -194,3 +195,7 @@ def reel(
             sink.abandon()
             raise
         return sink.written
+
+
+def _unchanged(info: MediaInfo) -> tuple[Step, MediaInfo]:
+    return Unchanged(), info

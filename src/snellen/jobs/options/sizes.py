@@ -12,21 +12,25 @@ from snellen.frames import limits
 from snellen.upscaling.target import SCALES, Target, geometry, text_of
 from snellen.upscaling.target import target as wanted
 
-__all__ = ["image_at", "late_step", "text_of", "wanted"]
+__all__ = ["image_at", "sized", "text_of", "wanted"]
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step
-    from snellen.video.convert import LateStep
     from snellen.video.media import MediaInfo
 
 
-def late_step(
-    goal: Target, enlarger: Callable[[int], Step], scales: tuple[int, ...] = SCALES
-) -> LateStep:
-    """Return the step that brings a film to a size.
+def sized(
+    info: MediaInfo,
+    goal: Target,
+    enlarger: Callable[[int], Step],
+    scales: tuple[int, ...] = SCALES,
+) -> tuple[Step, MediaInfo]:
+    """Return the step that brings a film to a size, and the film as its output states it.
 
     Parameters
     ----------
+    info : MediaInfo
+        Of the film.
     goal : Target
     enlarger : callable
         Called with a magnification; makes the step.
@@ -35,29 +39,25 @@ def late_step(
     """
     from snellen.upscaling.fit import Fit
     from snellen.video.chain import Chain
-    from snellen.video.convert import LateStep
     from snellen.video.turning import is_on_its_side
 
-    def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
-        picture = info.picture
-        width, height = picture.format.width, picture.format.height
-        across, down = picture.format.subsampling or (0, 0)
-        pixel = picture.sample_aspect_ratio
-        found = geometry(
-            goal, width, height, pixel=pixel or Fraction(1), scales=scales,
-            turned=is_on_its_side(picture.display_matrix), unit=(1 << across, 1 << down),
-        )  # fmt: skip
-        with limits.at_most(None, prod(found.scales) ** 2):
-            limits.check_size(info.name, width, height, film=True)
-        steps: list[Any] = [enlarger(scale) for scale in found.scales]
-        if not found.plain:
-            steps.append(Fit(found))
-        step = steps[0] if len(steps) == 1 else Chain(*steps)
-        if found.square and pixel is not None:
-            info = replace(info, picture=replace(picture, sample_aspect_ratio=Fraction(1)))
-        return step, info
-
-    return LateStep(make)
+    picture = info.picture
+    width, height = picture.format.width, picture.format.height
+    across, down = picture.format.subsampling or (0, 0)
+    pixel = picture.sample_aspect_ratio
+    found = geometry(
+        goal, width, height, pixel=pixel or Fraction(1), scales=scales,
+        turned=is_on_its_side(picture.display_matrix), unit=(1 << across, 1 << down),
+    )  # fmt: skip
+    with limits.at_most(None, prod(found.scales) ** 2):
+        limits.check_size(info.name, width, height, film=True)
+    steps: list[Step] = [enlarger(scale) for scale in found.scales]
+    if not found.plain:
+        steps.append(Fit(found))
+    step = steps[0] if len(steps) == 1 else Chain(*steps)
+    if found.square and pixel is not None:
+        info = replace(info, picture=replace(picture, sample_aspect_ratio=Fraction(1)))
+    return step, info
 
 
 def image_at(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from snellen.video.region import RegionStep
 from snellen.video.track import Track
 
 if TYPE_CHECKING:
+    from snellen.frames.step import Step
     from snellen.jobs.sharing.segments import Changed
+    from snellen.video.media import MediaInfo
     from snellen.video.segments.film import Workers
 
 LOOKS, LOOK_EVERY, LOOK_SIDE = 4, 6, 512
@@ -50,8 +53,9 @@ def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None)
             psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
 
     summary = converted(
-        source, job.target, restoring(job, track, fits, look), device=job.device, video=job.video,
-        quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
+        source, job.target, partial(restored, job, fits=fits, track=track, look=look),
+        device=job.device, video=job.video, quality=job.quality, strict=job.strict,
+        overwrite=job.overwrite, events=events,
         segments=segments_of(
             job, None, events, notes=fits.unpack, workers=workers_of(job, events), changed=changed
         ),
@@ -74,34 +78,37 @@ def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None)
     )  # fmt: skip
 
 
-def restoring(
-    job: DeblurJob, track: Track | None, fits: FrameFits, look: Callable[[Any], None] | None = None
-) -> Callable[[str], RegionStep]:
-    """Return what makes the step of a job, for a device.
-
-    `fits` and `look` receive what was found of each frame, and its luma.
-    """
-    settings = method_settings(job)
-    if job.mia.prior == AUTO:  # which is for stills
-        settings["prior"] = None
-
-    def step(device: str) -> RegionStep:
-        first = device.partition(",")[0]  # several share segments, each in a process of its own
-        work = DeblurStep(settings, first, job.mia.tile, job.window, job.warm, fits, look)
-        return RegionStep(work, track, job.paste_back)
-
-    return step
-
-
 def workers_of(job: DeblurJob, events: Events) -> Workers | None:
     """Return what opens the processes that work on a film's segments; None: there is one."""
     return film_workers(job, made, 1, events)
 
 
-def made(job: DeblurJob, device: str) -> RegionStep:
-    """Return the step of a job, in a process of its own."""
+def made(job: DeblurJob, info: MediaInfo, device: str) -> tuple[Step, MediaInfo]:
+    """Return the step of a job for a film, in a process of its own, and the film as it is."""
+    fits = FrameFits(lambda row: None, job.psf_out is not None)
     track = None if job.region is None else job.region.track()
-    return restoring(job, track, FrameFits(lambda row: None, job.psf_out is not None))(device)
+    return restored(job, info, device, fits=fits, track=track)
+
+
+def restored(
+    job: DeblurJob,
+    info: MediaInfo,
+    device: str,
+    *,
+    fits: FrameFits,
+    track: Track | None,
+    look: Callable[[Any], None] | None = None,
+) -> tuple[Step, MediaInfo]:
+    """Return the step of a job for a film and a device, and the film as it is.
+
+    `fits` and `look` receive what was found of each frame, and its luma; `track` is the job's.
+    """
+    settings = method_settings(job)
+    if job.mia.prior == AUTO:  # which is for stills
+        settings["prior"] = None
+    first = device.partition(",")[0]  # several share segments, each in a process of its own
+    work = DeblurStep(settings, first, job.mia.tile, job.window, job.warm, fits, look)
+    return RegionStep(work, track, job.paste_back), info
 
 
 class _Look:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from snellen.errors import IncompleteError
+from snellen.frames.step import Step
 from snellen.jobs.events import Events, Progress, notify
 from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs import sequence
@@ -18,15 +18,18 @@ from snellen.jobs.inputs.stills import warn_of_quality
 from snellen.jobs.options.options import VideoOptions
 from snellen.jobs.runs.target import aim_of
 from snellen.video import progress
-from snellen.video.convert import LateStep, Segments, Step, Summary, convert
+from snellen.video.convert import Segments, Summary, convert
+from snellen.video.media import MediaInfo
+from snellen.video.ready import Ready, inspected, readied
 
 T = TypeVar("T")
+Making = Callable[[MediaInfo, str], tuple[Step, MediaInfo]]
 
 
 def converted(
     source: Path,
     target: Path,
-    step: Callable[[str], Step | LateStep],
+    make: Making,
     *,
     device: str,
     video: VideoOptions,
@@ -60,19 +63,20 @@ def converted(
 
     aim = aim_of(video.encoding, device, name, events, aside)
     return through(
-        partial(
-            convert, segments=segments, aim=aim, before=before, on_progress=report, on_chain=chain
+        lambda ready: convert(
+            ready, segments=segments and segments(), aim=aim, before=before, on_progress=report,
+            on_chain=chain,
         ),
-        source, target, step, device=device, video=video, quality=quality, strict=strict,
+        source, target, make, device=device, video=video, quality=quality, strict=strict,
         overwrite=overwrite, events=events,
     )  # fmt: skip
 
 
 def through(
-    function: Callable[..., T],
+    function: Callable[[Ready], T],
     source: Path,
     target: Path,
-    step: Callable[[str], Step | LateStep],
+    make: Making,
     *,
     device: str,
     video: VideoOptions,
@@ -81,17 +85,18 @@ def through(
     overwrite: bool,
     events: Events,
 ) -> T:
-    """Return what a function returns for a video, a step and an output.
+    """Inspect a video, make its step, check and prepare all, and return what a function does.
 
     Parameters
     ----------
     function : callable
-        `snellen.video.convert.convert`, or what takes the same arguments.
+        `snellen.video.convert.convert`, or another one that takes what is ready.
     source, target : Path
         Files; "-" means standard input or output, as y4m. With `video.fps` the source may be a
         pattern or a folder of pictures.
-    step : callable
-        Called with a device ("cpu", "cuda:N"); makes the step.
+    make : callable
+        Called with what is in the source, and a device ("cpu", "cuda:N"); returns the step, and the
+        source as the output is to state it.
     device : str
         The job's. Where "auto" chose a GPU whose memory does not suffice, the CPU does the work,
         unless the source is standard input.
@@ -118,19 +123,18 @@ def through(
         return standard_input() if source == PIPE else source
 
     def work(device: str) -> T:
-        return function(
-            given(),
-            standard_output() if target == PIPE else target,
-            step(device),
-            clip=video.clip,
-            encoding=video.encoding,
-            decoder=video.decoder,
-            audio=video.audio,
-            quality=quality,
-            strict=strict,
-            overwrite=overwrite,
-            on_warning=lambda text: events.warning(name, text),
-        )
+        with (
+            inspected(
+                given(), standard_output() if target == PIPE else target,
+                clip=video.clip, decoder=video.decoder, overwrite=overwrite,
+            ) as film,
+            readied(
+                film, *make(film.info, device), encoding=video.encoding, audio=video.audio,
+                quality=quality, strict=strict,
+                on_warning=lambda text: events.warning(name, text),
+            ) as ready,
+        ):  # fmt: skip
+            return function(ready)
 
     repeatable = source != PIPE and (pictures is not None or source.is_file())
     return on_device(work, device, name, events, repeatable=repeatable)

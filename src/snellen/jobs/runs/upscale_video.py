@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from snellen.jobs.events import Events, listening, notify
 from snellen.jobs.inputs.sequence import is_sequence_of
 from snellen.jobs.kinds.choice import Models
-from snellen.jobs.kinds.enhance import enhanced, with_notice
+from snellen.jobs.kinds.enhance import enhanced, say_bars
 from snellen.jobs.kinds.film_blur import blur_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
-from snellen.jobs.options.sizes import late_step
+from snellen.jobs.options.sizes import sized
 from snellen.jobs.runs.film import converted, damage
 from snellen.jobs.sharing.film_workers import film_workers
 from snellen.jobs.sharing.segments import segments_of
 from snellen.upscaling.shipped import AUTO
 from snellen.upscaling.upscaler import Upscaler
-from snellen.video.convert import LateStep, Step
 from snellen.video.filtering.side_files import SideFiles
 
 if TYPE_CHECKING:
+    from snellen.frames.step import Step
     from snellen.jobs.sharing.segments import Changed
+    from snellen.video.media import MediaInfo
     from snellen.video.segments.film import Workers
 
 
@@ -32,9 +33,9 @@ def upscale_video(job: UpscaleJob, events: Events, changed: Changed | None = Non
     models = models_of(job)
     with SideFiles() as files:
         summary = converted(
-            job.source, job.target, enlarging(job, models, events, files), device=job.device,
-            video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
-            events=events, before=files.finish,
+            job.source, job.target, partial(made, job, models=models, events=events, files=files),
+            device=job.device, video=job.video, quality=job.quality, strict=job.strict,
+            overwrite=job.overwrite, events=events, before=files.finish,
             segments=segments_of(
                 job, models, events, workers=workers_of(job, events), changed=changed
             ),
@@ -64,12 +65,7 @@ def settled(job: UpscaleJob, events: Events, *, dry: bool = False) -> UpscaleJob
 
 def workers_of(job: UpscaleJob, events: Events) -> Workers | None:
     """Return what opens the processes that work on a film's segments; None: there is one."""
-    return film_workers(job, _made, (job.magnification or 2) ** 2, events)
-
-
-def _made(job: UpscaleJob, device: str) -> Step | LateStep:
-    """Return the step of a job whose source is a video, in a process of its own."""
-    return enlarging(job, models_of(job))(device)
+    return film_workers(job, made, (job.magnification or 2) ** 2, events)
 
 
 def models_of(job: UpscaleJob) -> Models:
@@ -80,35 +76,36 @@ def models_of(job: UpscaleJob) -> Models:
     )  # fmt: skip
 
 
-def enlarging(
+def made(
     job: UpscaleJob,
-    models: Models,
+    info: MediaInfo,
+    device: str,
+    *,
+    models: Models | None = None,
     events: Events | None = None,
     files: SideFiles | None = None,
-) -> Callable[[str], Step | LateStep]:
-    """Return what makes the step of a job whose source is a video, for a device.
+) -> tuple[Step, MediaInfo]:
+    """Return the step of a job for a film and a device, and the film as its output states it.
 
-    `events` receives what users may want to know of it, `files` what filters write into files.
+    `models` are those of the job. `events` receives what users may want to know of the step,
+    `files` what filters write into files.
     """
+    first = device.partition(",")[0]  # several share segments, each in a process of its own
+    models = models or models_of(job)
 
     def say(text: str) -> None:
         notify(listening(events), str(job.source), text)
 
-    def step(device: str) -> Step | LateStep:
-        first = device.partition(",")[0]  # several share segments, each in a process of its own
+    def enlarger(scale: int) -> Upscaler:
+        return Upscaler(scale, models(scale), first, job.chroma)
 
-        def enlarger(scale: int) -> Upscaler:
-            return Upscaler(scale, models(scale), first, job.chroma)
+    def enlarged(info: MediaInfo) -> tuple[Step, MediaInfo]:
+        if job.magnification:
+            return enlarger(job.magnification), info
+        return sized(info, job.goal, enlarger, models.scales)
 
-        single = job.magnification
-        if single:
-            late = LateStep(lambda info: (enlarger(single), info))
-        else:
-            late = late_step(job.goal, enlarger, models.scales)
-        if job.enhancement:
-            late = enhanced(job.enhancement, late.make, say, first, models.area, files)
-        if events is None or job.enhancement.crop is not None:
-            return late
-        return with_notice(late, models.area, say)
-
-    return step
+    if events is not None and job.enhancement.crop is None:
+        say_bars(info, models.area(), say)
+    if not job.enhancement:
+        return enlarged(info)
+    return enhanced(info, job.enhancement, enlarged, say, first, models.area, files)

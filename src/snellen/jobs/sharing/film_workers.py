@@ -79,7 +79,7 @@ def film_workers(job: FilmJob, make: Making, growth: int, events: Events) -> Wor
     ----------
     job : UpscaleJob or DeblurJob
     make : callable
-        A function of a module: returns the job's step for a device.
+        A function of a module: returns the job's step for a film and a device.
     growth : int
         Pixels of the result for each pixel that is read.
     events : Events

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from snellen.frames.step import Step
     from snellen.jobs.kinds.files import FilmJob
     from snellen.video.media import MediaInfo
-    from snellen.video.ready import LateStep
 
-    Making = Callable[[Any, str], Step | LateStep]
+    Making = Callable[[Any, MediaInfo, str], tuple[Step, MediaInfo]]
 
 
 _TIMES = 3
@@ -116,7 +115,7 @@ class FilmStep:
     """How the step of a film's job is made, and prepared."""
 
     make: Making
-    """A function of a module, which returns the step of the job for a device."""
+    """A function of a module, which returns the step of the job for a film and a device."""
     info: MediaInfo
     """It describes the input as it is."""
     bits: int | None
@@ -126,10 +125,7 @@ class FilmStep:
 
     def made(self, job: FilmJob, device: str) -> Any:
         """Return the step of a job for a device, which is not prepared."""
-        from snellen.video.ready import LateStep
-
-        made = self.make(job, device)
-        return made.make(self.info)[0] if isinstance(made, LateStep) else made
+        return self.make(job, self.info, device)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

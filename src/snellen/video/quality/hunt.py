@@ -41,7 +41,6 @@ from snellen.video.quality.values import (
 )
 from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan
-from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.goals import aimed, qualities, unlimited
 
 _FAR = 4
@@ -324,19 +323,18 @@ class Hunt:
 def hunting(
     aim: Aim | None,
     ready: Ready,
-    target: object,
-    encoding: Encoding | None,
-    strict: bool,
     on_progress: Callable[[Progress], None] | None,
 ) -> AbstractContextManager[Hunt | None]:
     """Return a context with the hunt of a conversion that is ready; None: it has no aim.
 
-    Parameters are those of `Hunt` and of `convert`; `target` is the output.
+    `on_progress` is called after each frame.
     """
     if aim is None:
         return nullcontext()
-    limit = None if encoding is None else encoding.max_bitrate
-    return Hunt(aim, ready.info, ready.step, ready.plan, target, limit, strict, on_progress)
+    return Hunt(
+        aim, ready.info, ready.step, ready.plan, ready.output.target, ready.encoding.max_bitrate,
+        ready.strict, on_progress,
+    )  # fmt: skip
 
 
 def _rate(bits: float) -> str:

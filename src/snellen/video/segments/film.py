@@ -17,7 +17,7 @@ import av
 from snellen.errors import InputError, OutputError
 from snellen.frames.step import Step
 from snellen.video.ffmpeg import reason
-from snellen.video.media import Change, MediaInfo, SourceReport
+from snellen.video.media import Change, MediaInfo, SourceReport, Written
 from snellen.video.messages import clock, counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
@@ -33,7 +33,6 @@ from snellen.video.segments.values import Cut, Record, SegmentTask
 from snellen.video.segments.words import parts, spans
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
-from snellen.video.threads import Written
 
 SegmentExecutor = Executor[SegmentTask, Record]
 Workers = Callable[[str, MediaInfo, int | None, Meter], AbstractContextManager[SegmentExecutor]]

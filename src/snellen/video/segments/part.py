@@ -8,20 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
-from snellen.frames.step import Step
-from snellen.video.clip import Clip
 from snellen.video.progress import Meter, Progress
 from snellen.video.quality.hunt import hunting
 from snellen.video.quality.values import Aim
-from snellen.video.ready import LateStep, readied
+from snellen.video.ready import Ready
 from snellen.video.segments.begin import begun
 from snellen.video.segments.film import Segments
-from snellen.video.sink.encoding import Encoding
-from snellen.video.source.pictures import Pictures
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,20 +35,10 @@ class Part(Brief):
 
 
 def make_part(
-    source: Path | BinaryIO | Pictures,
-    target: Path | BinaryIO,
-    step: Step | LateStep,
+    ready: Ready,
     *,
-    segments: Callable[[], Segments | None],
-    clip: Clip | None = None,
-    encoding: Encoding | None = None,
-    decoder: str = "auto",
-    audio: str = "copy",
-    quality: int | None = None,
-    strict: bool = False,
-    overwrite: bool = False,
+    segments: Segments | None,
     aim: Aim | None = None,
-    on_warning: Callable[[str], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Part:
     """Make the segments that `Segments.numbers` names; without any, write the plan.
@@ -68,25 +53,19 @@ def make_part(
     InputError
         The film is not made in segments.
     """
-    with readied(
-        source, target, step, clip=clip, encoding=encoding, decoder=decoder, audio=audio,
-        quality=quality, strict=strict, overwrite=overwrite,
-        on_warning=on_warning or (lambda text: None),
-    ) as ready:  # fmt: skip
-        how = segments()
-        film = None
-        if how is not None:
-            with hunting(aim, ready, target, encoding, strict, on_progress) as hunt:
-                film = begun(how, ready.info, ready.step, ready.plan, ready.output, hunt)
-        if how is None or how.numbers is None or film is None:
-            raise InputError(f"{ready.info.name} is made in one piece: there is nothing to plan")
-        with film:
-            cuts = film.cuts
-            made = tuple(one.number for one in cuts if one.number in how.numbers)
-            if made:
-                frames = sum(one.frames for one in cuts if one.number in made)
-                film.encode(ready.step, Meter(frames, on_progress), ready.source.info)
-            elif how.numbers:
-                which = f"{how.numbers.start}:{how.numbers.stop - 1}"
-                how.say(f"got segments {which}; there are 1:{len(cuts)}: nothing is to be made")
-            return Part(how.folder, len(cuts), sum(one.frames for one in cuts), made)
+    how, film = segments, None
+    if how is not None:
+        with hunting(aim, ready, on_progress) as hunt:
+            film = begun(how, ready.info, ready.step, ready.plan, ready.output, hunt)
+    if how is None or how.numbers is None or film is None:
+        raise InputError(f"{ready.info.name} is made in one piece: there is nothing to plan")
+    with film:
+        cuts = film.cuts
+        made = tuple(one.number for one in cuts if one.number in how.numbers)
+        if made:
+            frames = sum(one.frames for one in cuts if one.number in made)
+            film.encode(ready.step, Meter(frames, on_progress), ready.source.info)
+        elif how.numbers:
+            which = f"{how.numbers.start}:{how.numbers.stop - 1}"
+            how.say(f"got segments {which}; there are 1:{len(cuts)}: nothing is to be made")
+        return Part(how.folder, len(cuts), sum(one.frames for one in cuts), made)

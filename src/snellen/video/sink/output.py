@@ -36,6 +36,7 @@ class Output:
 
     Attributes
     ----------
+    target : Path or BinaryIO
     name : str
         What messages call the output.
     muxer : str
@@ -51,7 +52,7 @@ class Output:
     ) -> None:
         self.name, self.notes = name(target), list[str]()
         self._overwrite = overwrite
-        self._target, self._source = target, source
+        self.target, self._source = target, source
         if not isinstance(target, Path):
             self.muxer, self.suffix = "yuv4mpegpipe", "y4m"
             check_stream(target, f"the output {self.name}", source)
@@ -82,8 +83,8 @@ class Output:
     @property
     def pattern(self) -> str:
         """The name of the pictures."""
-        assert isinstance(self._target, Path)
-        return self._target.name
+        assert isinstance(self.target, Path)
+        return self.target.name
 
     @contextmanager
     def writing(self) -> Iterator[Path | BinaryIO]:
@@ -93,19 +94,19 @@ class Output:
         """
         own_error = True  # whether an OSError is about the output; inside the block it is not
         try:
-            if not isinstance(self._target, Path):
+            if not isinstance(self.target, Path):
                 own_error = False
-                yield self._target
+                yield self.target
                 own_error = True
-                self._target.flush()
+                self.target.flush()
                 return
             if self.muxer == PICTURES:
-                old = set(there(self._target))
-                with staged(self._target, self._overwrite) as folder:
+                old = set(there(self.target))
+                with staged(self.target, self._overwrite) as folder:
                     own_error = False
                     yield folder
                     own_error = True
-                    old -= {self._target.parent / one.name for one in there(folder / self.pattern)}
+                    old -= {self.target.parent / one.name for one in there(folder / self.pattern)}
                 if old:
                     more = f" and {len(old) - 1} more are" if len(old) > 1 else " is"
                     self.notes.append(
@@ -113,7 +114,7 @@ class Output:
                     )
                 return
             inputs = [] if self._source is None else [self._source]
-            with protected(inputs), replacing(self._target, self._overwrite) as temporary:
+            with protected(inputs), replacing(self.target, self._overwrite) as temporary:
                 own_error = False
                 yield temporary
                 own_error = True
