@@ -25,6 +25,7 @@ from snellen.errors import InputError
 from snellen.gpu import device as devices
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.convert import Encoding, convert
+from snellen.video.ready import inspected, readied
 from snellen.video.sink.encode import be_ordinary
 
 SIZE = (1920, 1080)
@@ -65,7 +66,11 @@ def measure(clip: Path | None, frames: int, device: str, repeats: int, say: Say)
 def conversion(source: Path, target: Path, encoding: Encoding, device: str) -> float:
     """Return the seconds of a whole conversion."""
     step = Upscaler(SCALE, device=device)
-    return convert(source, target, step, encoding=encoding, overwrite=True).seconds
+    with (
+        inspected(source, target, overwrite=True) as film,
+        readied(film, step, film.info, encoding=encoding) as ready,
+    ):
+        return convert(ready).seconds
 
 
 def encoder_alone(target: Path, codec: str, preset: str) -> float:

@@ -213,8 +213,8 @@ def test_of_several_gpus_the_first_makes_what_has_no_segments(
         raise DeviceError(f"asked for {found}")
 
     for place in (
-        "upscaling.image.enlarged", "jobs.upscale_video.Upscaler", "jobs.deblur_image.image.deblur",
-        "jobs.deblur_video.DeblurStep",
+        "upscaling.image.enlarged", "jobs.runs.upscale_video.Upscaler",
+        "jobs.runs.deblur_image.image.deblur", "jobs.runs.deblur_video.DeblurStep",
     ):  # fmt: skip
         monkeypatch.setattr(f"snellen.{place}", asked)
     source = clip if kind == "film" else saved("a.png", picture())

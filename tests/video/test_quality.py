@@ -380,7 +380,7 @@ def test_a_run_that_goes_on_takes_the_choice_of_its_plan(tmp_path, monkeypatch):
 
     settings = {
         "encoding": Encoding(preset="ultrafast", target_mad=3),
-        "segments": lambda: segments,
+        "segments": segments,
     }
     with pytest.raises(RuntimeError):
         run(source, goal, 3.0, step=Dying(), **settings)

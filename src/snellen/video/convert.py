@@ -5,61 +5,41 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from snellen.errors import InputError
-from snellen.frames.brief import Brief
 from snellen.frames.step import Step
 from snellen.video import pixels
-from snellen.video.chain import described
 from snellen.video.clip import Clip
 from snellen.video.losses import damage, late_losses, late_notes
 from snellen.video.pipes import Outgoing
 from snellen.video.progress import Meter, Progress
 from snellen.video.quality.hunt import hunting
 from snellen.video.quality.values import Aim, Reached
-from snellen.video.ready import Ready
+from snellen.video.ready import Ready, Stated
 from snellen.video.segments.begin import begun
 from snellen.video.segments.film import Segments
-from snellen.video.sink import pictures
 from snellen.video.sink.encoding import Encoding
 from snellen.video.threads import run_pipeline
 
 __all__ = ["Aim", "Clip", "Encoding", "Progress", "Segments", "Step", "Summary", "convert"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Summary(Brief):
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Summary(Stated):
     """What was done."""
 
     frames: int
     """Frames written."""
     seconds: float
     """Duration of the work."""
-    width: int
-    height: int
-    """Size of the output's frames."""
-    device: str
-    """Name of the device that ran the step."""
-    decoder: str
-    """"cpu" or "nvdec"."""
-    encoder: str
-    pixel_format: str
-    """Of the output; FFmpeg's names."""
     source: str
     """Format of the input's frames, e.g. '1920×1080 4:2:0 8 bit'."""
     result: str
     """Format of the step's results."""
-    warnings: tuple[str, ...]
-    """What was changed or could not be carried, with names of parameters in backticks."""
     lost: tuple[str, ...]
     """What was damaged or missing in the input; empty: it was whole."""
-    dropped: tuple[str, ...]
-    """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …"""
-    chain: tuple[str, ...] = ()
-    """Formats of the frames and names of the steps between them, from the input's to the result's,
-    where there are several steps."""
     reached: Reached | None = None
     """The target quality, what was chosen for it, and the score of the result; None: no target."""
 
@@ -106,13 +86,13 @@ def convert(
     with ExitStack() as stack:
         hold = stack.enter_context
         info, step, output, plan = ready.info, ready.step, ready.output, ready.plan
-        names = described(step, info.picture.format, info.made_progressive)
-        if names and on_chain is not None:
+        if (names := ready.stated.chain) and on_chain is not None:
             on_chain(names)
         hunt = hold(hunting(aim, ready, on_progress))
         film = None if segments is None else begun(segments, info, step, plan, output, hunt)
         if hunt is not None:
             plan = hunt.settle(None if film is None else film.choice)
+            ready = replace(ready, plan=plan, warnings=(*ready.warnings, *hunt.warnings))
             for warning in hunt.warnings:
                 ready.warn(warning)
         meter = Meter(ready.frames, on_progress)
@@ -123,7 +103,7 @@ def convert(
             if film is not None and isinstance(file, Path):
                 written = film.join(file, ready.copier)
             else:
-                written = run_pipeline(replace(ready, plan=plan), out, meter)
+                written = run_pipeline(ready, out, meter)
             if not written.frames:
                 raise InputError(f"{info.name}: the filters leave no frame", parameter="vf")
             lost = late_losses(written.report, output.muxer)
@@ -140,24 +120,13 @@ def convert(
             late.append(written.report.fields_notice)
         for warning in late:
             ready.warn(warning)
+        ready = replace(ready, warnings=(*ready.warnings, *late))
         return Summary(
+            **asdict(ready.stated),
             frames=written.frames,
             seconds=time.monotonic() - ready.began,
-            width=plan.format.width,
-            height=plan.format.height,
-            device=step.traits.device_name,
-            decoder=info.decoder,
-            encoder=plan.encoder.codec,
-            pixel_format=(
-                pictures.pixel_format(plan.format, plan.alpha)
-                if output.is_rgb
-                else plan.encoder.pixels.name
-            ),
             source=pixels.describe(info.picture.format),
             result=pixels.describe(plan.format),
-            warnings=(*ready.warnings, *([] if hunt is None else hunt.warnings), *late),
             lost=damage(written),
-            dropped=ready.losses,
-            chain=names,
             reached=reached,
         )

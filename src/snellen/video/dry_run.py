@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
-from snellen.frames.brief import Brief
 from snellen.video import pixels
-from snellen.video.chain import described
 from snellen.video.estimate import Estimate, estimated
 from snellen.video.passthrough.select import others
-from snellen.video.ready import Ready
+from snellen.video.ready import Ready, Stated
 from snellen.video.segments.film import Segments
 from snellen.video.segments.foresee import SegmentsPlan, foreseen
-from snellen.video.sink import pictures
 from snellen.video.sink.goals import tried
 
 WORKED, KEPT, LOST, LEFT = "worked on", "kept", "lost", "left out"
@@ -36,33 +33,18 @@ class StreamPlan:
     """The same in words: "audio stream 1 (aac, eng)"."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class FilmPlan(Brief):
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class FilmPlan(Stated):
     """What a conversion would do."""
 
     streams: tuple[StreamPlan, ...]
     frames: int | None
     """Of the output, exact or estimated; None: unknown."""
-    width: int
-    height: int
-    """Of the output's frames."""
-    chain: tuple[str, ...]
-    """Formats of the frames on their way, and the steps between them."""
-    device: str
-    """Name of the device."""
-    decoder: str
-    """"cpu" or "nvdec"."""
-    encoder: str
-    pixel_format: str
-    """FFmpeg's names."""
     encoder_options: Mapping[str, str] = field(hash=False)
+    """FFmpeg's names."""
     segments: SegmentsPlan
     estimate: Estimate | None
     """None: the input can be read once only."""
-    dropped: tuple[str, ...] = ()
-    """What the output cannot hold, with names of parameters in backticks."""
-    warnings: tuple[str, ...] = ()
-    """These, and what else is said before work starts."""
     target: str | None = None
     """What is to be said of a target quality; None: there is none."""
 
@@ -81,32 +63,18 @@ def dry_run(ready: Ready, *, segments: Segments | None = None, tries: bool = Tru
     left = found.frames if found.starts else None
     encoder, aim = tried(plan.encoder, ready.encoding)
     ready = replace(ready, plan=replace(plan, encoder=encoder))
-    rgb = ready.output.is_rgb
+    given = pixels.describe(info.picture.format), pixels.describe(plan.format)
+    stated = ready.stated
+    chain = stated.chain or tuple(dict.fromkeys(given))
     return FilmPlan(
+        **asdict(replace(stated, chain=chain)),
         streams=_streams(ready),
         frames=ready.frames,
-        width=plan.format.width,
-        height=plan.format.height,
-        chain=_chain(ready),
-        device=ready.step.traits.device_name,
-        decoder=info.decoder,
-        encoder=plan.encoder.codec,
-        pixel_format=(
-            pictures.pixel_format(plan.format, plan.alpha) if rgb else plan.encoder.pixels.name
-        ),
         encoder_options=dict(encoder.options),
         segments=found,
         estimate=estimated(ready, len(found.starts), left) if tries else None,
-        dropped=ready.losses,
-        warnings=ready.warnings,
         target=aim,
     )
-
-
-def _chain(ready: Ready) -> tuple[str, ...]:
-    given, result = ready.info.picture.format, ready.plan.format
-    found = described(ready.step, given, ready.info.made_progressive)
-    return found or tuple(dict.fromkeys((pixels.describe(given), pixels.describe(result))))
 
 
 def _streams(ready: Ready) -> tuple[StreamPlan, ...]:

@@ -13,9 +13,11 @@ from typing import BinaryIO
 
 from snellen.errors import InputError
 from snellen.files.remote import Remote
+from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
 from snellen.frames.step import Step
 from snellen.video.alpha import WithAlpha, with_alpha
+from snellen.video.chain import described
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
 from snellen.video.losses import from_rgb, full_chroma, known_losses, without_alpha
@@ -46,6 +48,30 @@ class Inspected:
     def info(self) -> MediaInfo:
         """What is in the input: what a step needs to know of a film before it is made."""
         return self.source.info
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Stated(Brief):
+    """What a conversion says of itself: a dry run prints it, and the summary of a run quotes it."""
+
+    width: int
+    height: int
+    """Size of the output's frames."""
+    device: str
+    """Name of the device that runs the step."""
+    decoder: str
+    """"cpu" or "nvdec"."""
+    encoder: str
+    pixel_format: str
+    """Of the output; FFmpeg's names."""
+    chain: tuple[str, ...] = ()
+    """Formats of the frames and names of the steps between them, from the input's to the result's;
+    of a run only where there are several steps."""
+    dropped: tuple[str, ...] = ()
+    """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …, with names of
+    parameters in backticks."""
+    warnings: tuple[str, ...] = ()
+    """These, and what else is said; of a run also what was said of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +109,26 @@ class Ready:
         """How many results to expect; None: unknown."""
         frames = self.info.frames
         return None if frames is None else ceil(frames * self.step.traits.rate)
+
+    @property
+    def stated(self) -> Stated:
+        """What is to be said of it."""
+        plan, info = self.plan, self.info
+        return Stated(
+            width=plan.format.width,
+            height=plan.format.height,
+            device=self.step.traits.device_name,
+            decoder=info.decoder,
+            encoder=plan.encoder.codec,
+            pixel_format=(
+                pictures.pixel_format(plan.format, plan.alpha)
+                if self.output.is_rgb
+                else plan.encoder.pixels.name
+            ),
+            chain=described(self.step, info.picture.format, info.made_progressive),
+            dropped=self.losses,
+            warnings=self.warnings,
+        )
 
 
 @contextmanager
