@@ -23,7 +23,7 @@ MUTATIONS = (
              "if clip.ivtc and clip.start is None:", "tests/video/test_segments.py"),
     Mutation("frames/limits.py", '(_CGROUPS / "memory", "memory.limit_in_bytes")',
              '(_CGROUPS / "memory", "memory.max")', "tests/frames"),
-    Mutation("jobs/kinds/enhance_filters.py", "_SHARPEST = 0.8", "_SHARPEST = 0.9", "tests/jobs"),
+    Mutation("jobs/kinds/enhance.py", "_SHARPEST = 0.8", "_SHARPEST = 0.9", "tests/jobs"),
     Mutation("video/filtering/overlaps.py", '"dedot": 2,', '"dedot": 1,', "tests/video"),
     Mutation("video/timestamps.py", "* self.time_base < JUMP:", "* self.time_base <= JUMP:",
              "tests/video/test_times.py"),
