@@ -160,7 +160,7 @@ def test_options_of_videos_are_warned_of(picture, saved, tmp_path, heard):
         source, tmp_path / "out.png", **QUICK, crf=3, encoder_options={"tune": "film"}, frames=2,
         decoder="cpu", window=2, warm=True, events=heard,
     )  # fmt: skip
-    wanted = ["window", "warm", "frames", "decoder", "crf", "encoder_options"]
+    wanted = ["window", "warm", "frames", "crf", "encoder_options", "decoder"]
     assert [text.split("`")[1] for _, text in heard.warnings] == wanted
     assert all("is for video: without effect on an image" in text for _, text in heard.warnings)
     assert result.warnings == tuple(text for _, text in heard.warnings)
