@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import cache
 from io import BytesIO
@@ -18,12 +18,14 @@ from av.format import ContainerFormat
 from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
 
+from snellen import process
 from snellen.errors import InputError
 from snellen.files.opening import FFmpegFile, for_ffmpeg, raw
 from snellen.files.transfer import RemoteFilm
 from snellen.frames import limits
 from snellen.frames.values import MOST, decimal
-from snellen.video import allocation, logs, pixels
+from snellen.video import logs, pixels
+from snellen.video.libavutil import libavutil
 from snellen.video.pipes import Incoming
 from snellen.video.selection import Described, selected
 from snellen.video.timestamps import fraction
@@ -58,6 +60,11 @@ _BUFFER = 1 << 18
 """Bytes that FFmpeg reads of a file at once."""
 _LARGEST = 192 << 20
 """Bytes of one allocation while FFmpeg opens an input: enough to index 70 hours of video."""
+_UNLIMITED = (1 << 31) - 1
+"""FFmpeg's own limit in bytes."""
+
+_lock = process.lock()
+_users = 0  # blocks of `_largest` that are running
 
 
 @cache
@@ -95,7 +102,7 @@ def open_own(file: BytesIO) -> InputContainer:
 
 def _open(file: Any, **how: Any) -> InputContainer:
     """Give FFmpeg an open file."""
-    with allocation.largest(_LARGEST):
+    with _largest(_LARGEST):
         opened: InputContainer = av.open(
             file, "r", buffer_size=_BUFFER, io_open=_refuse,
             container_options=_container_options(), **TAGS_AS_BYTES, **how,
@@ -243,3 +250,25 @@ def chroma_location(container: InputContainer, stream: Stream) -> str | None:
             }
             return next((field for field in pixels.SITINGS if field in fields), None)
     return None
+
+
+@contextmanager
+def _largest(size: int) -> Iterator[None]:
+    """Let FFmpeg allocate at most `size` bytes at once: a table in a file may claim any number."""
+    # The limit is FFmpeg's global: the first of several concurrent blocks sets it, and the last one
+    # gives it its default again.
+    global _users
+    library = libavutil()
+    if library is None:  # it is not found
+        yield
+        return
+    with _lock:
+        _users += 1
+        library.av_max_alloc(size)
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                library.av_max_alloc(_UNLIMITED)

@@ -217,17 +217,7 @@ def _checked(
 
 
 class _Watched:
-    """Events of all excerpts: their progress is one.
-
-    Parameters
-    ----------
-    events : Collected
-        Receives them.
-    subject : str
-        The source.
-    total : int
-        Excerpts of all variants.
-    """
+    """Passes on the events of `total` excerpts of a source; their progress is one."""
 
     def __init__(self, events: Collected, subject: str, total: int) -> None:
         self._events, self._subject, self._total = events, subject, total
