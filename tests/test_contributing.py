@@ -63,3 +63,10 @@ def test_every_dependency_has_a_reason():
     names = {re.sub(r"^cupy-cuda1\dx$", "cupy", name) for name in names}
     missing = {name for name in names if not re.search(rf"\b{name}\b", table)}
     assert not missing
+
+
+def test_docstrings_are_sentences():
+    """None is a clause, as "What is read" or "Of the input", without a verb of its own."""
+    clause = re.compile(r'^ *"""(What|Of|Whether) ', re.MULTILINE)
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / "src/snellen_lab").rglob("*.py")]
+    assert not [one for one in files if clause.search(one.read_text(encoding="utf-8"))]

@@ -200,10 +200,8 @@ def unexpected(error: Exception) -> SnellenError:
 
 
 def _is_exhausted(error: BaseException) -> bool:
-    """Return whether memory or threads did not suffice: this error says so, or one behind it.
-
-    Libraries that cannot load another one for want of memory say something else at last.
-    """
+    """Return whether memory or threads did not suffice: this error says so, or one behind it."""
+    # Libraries that cannot load another one for want of memory say something else at last.
     return any(
         isinstance(one, MemoryError) or any(words in text for words in _NO_ROOM)
         for one, text in _behind(error)

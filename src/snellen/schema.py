@@ -42,7 +42,7 @@ class Option(NamedTuple):
     more: str = ""
     """Sentences about what functions take, and commands do not."""
     no: str = ""
-    """Of an option that is True by default: help of the command's option that turns it off."""
+    """Where an option is True by default: help of the command's option that turns it off."""
     group: str = ""
     """Title in the help of commands; of a dataclass that of the fields in it that have none; "": as
     the field has it that holds the dataclass, else METHOD."""

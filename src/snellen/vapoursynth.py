@@ -218,11 +218,9 @@ class _Steps:
 def _changed(
     clip: Clip, target: Clip, given: Format, run: Callable[[Frame, Format], Frame], lanes: int
 ) -> Clip:
-    """Return a clip of the format of `target`, whose frames `run` makes of those of `clip`.
-
-    VapourSynth calls a function for one frame at a time; so there are several of it, which take
-    turns.
-    """
+    """Return a clip of the format of `target`, whose frames `run` makes of those of `clip`."""
+    # VapourSynth calls a function for one frame at a time; so there are several of it, which take
+    # turns.
     core, count = _library().core, len(given.shapes)
 
     def changed(n: int, f: Any) -> Any:

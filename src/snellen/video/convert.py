@@ -28,7 +28,7 @@ __all__ = ["Aim", "Clip", "Encoding", "Progress", "Segments", "Step", "Summary",
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Summary(Stated):
-    """What was done."""
+    """A summary of what was done."""
 
     frames: int
     """Frames written."""
@@ -39,7 +39,7 @@ class Summary(Stated):
     result: str
     """Format of the step's results."""
     lost: tuple[str, ...]
-    """What was damaged or missing in the input; empty: it was whole."""
+    """Damage and gaps of the input; empty: it was whole."""
     reached: Reached | None = None
     """The target quality, what was chosen for it, and the score of the result; None: no target."""
 

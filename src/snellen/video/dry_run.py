@@ -14,7 +14,7 @@ from snellen.video.segments.foresee import SegmentsPlan, foreseen
 from snellen.video.sink.goals import tried
 
 WORKED, KEPT, LOST, LEFT = "worked on", "kept", "lost", "left out"
-"""What may become of a stream: it is lost where the output cannot hold it, and left out where
+"""A stream's fate: it is lost where the output cannot hold it, and left out where
 nobody asked for it."""
 
 
@@ -35,18 +35,18 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class FilmPlan(Stated):
-    """What a conversion would do."""
+    """A description of what a conversion would do."""
 
     streams: tuple[StreamPlan, ...]
     frames: int | None
-    """Of the output, exact or estimated; None: unknown."""
+    """Frames of the output, exact or estimated; None: unknown."""
     encoder_options: Mapping[str, str] = field(hash=False)
     """FFmpeg's names."""
     segments: SegmentsPlan
     estimate: Estimate | None
     """None: the input can be read once only."""
     target: str | None = None
-    """What is to be said of a target quality; None: there is none."""
+    """A sentence about a target quality; None: there is none."""
 
 
 def dry_run(ready: Ready, *, segments: Segments | None = None, tries: bool = True) -> FilmPlan:

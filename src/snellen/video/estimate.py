@@ -30,7 +30,7 @@ from snellen.video.source.decode import Source
 from snellen.video.threads import run_between, run_pipeline
 
 PLACES = 5
-"""Of a film, equally far from one another."""
+"""Places in a film, equally far from one another."""
 FEWEST, MOST = 6, 48
 """Frames of each place."""
 PATIENCE = 15.0
@@ -43,20 +43,20 @@ LISTENED = 10
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimate(Brief):
-    """What a conversion will take, if all of the film is as the frames that were tried."""
+    """An estimate of a conversion, if all of the film is as the frames that were tried."""
 
     frames: int
     """Results that were really made and encoded."""
     places: int
-    """Of the film, where they are."""
+    """Places of the film where they are."""
     fps: float
     """Results a second."""
     seconds: float | None
-    """Of the work that is left; None: it is not known how many frames the film has."""
+    """Time for the work that is left; None: it is not known how many frames the film has."""
     size: int | None
     """Bytes of the output; None: likewise."""
     cores: float = 1.0
-    """Of the CPU, that were busy meanwhile, on average."""
+    """Cores of the CPU that were busy meanwhile, on average."""
 
 
 @dataclass(slots=True)

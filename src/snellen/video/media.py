@@ -233,12 +233,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the pipeline has written, and read."""
+    """Counts of what the pipeline has written, and read."""
 
     frames: int
     """Frames in the output."""
     refused: int
     """Packets that the output's container did not take."""
     damage: tuple[str, ...]
-    """What was damaged in streams that were encoded anew."""
+    """Damage of streams that were encoded anew."""
     report: SourceReport

@@ -1,4 +1,4 @@
-"""What comes before a conversion: input and step are opened and prepared, and all is checked."""
+"""Preparations of a conversion: input and step are opened and prepared, and all is checked."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Inspected:
 
     @property
     def info(self) -> MediaInfo:
-        """What is in the input: what a step needs to know of a film before it is made."""
+        """Facts of the input that a step needs before it is made."""
         return self.source.info
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Stated(Brief):
-    """What a conversion says of itself: a dry run prints it, and the summary of a run quotes it."""
+    """A conversion says this of itself: a dry run prints it, and the summary of a run quotes it."""
 
     width: int
     height: int
@@ -63,12 +63,12 @@ class Stated(Brief):
     """"cpu" or "nvdec"."""
     encoder: str
     pixel_format: str
-    """Of the output; FFmpeg's names."""
+    """Encoder and pixel format of the output; FFmpeg's names."""
     chain: tuple[str, ...] = ()
     """Formats of the frames and names of the steps between them, from the input's to the result's;
     of a run only where there are several steps."""
     dropped: tuple[str, ...] = ()
-    """What the output cannot hold: streams, tags, chapters, rotation, HDR, alpha …, with names of
+    """Losses of the output: streams, tags, chapters, rotation, HDR, alpha …, with names of
     parameters in backticks."""
     warnings: tuple[str, ...] = ()
     """These, and what else is said; of a run also what was said of it."""
@@ -84,13 +84,13 @@ class Ready:
     began: float
     """When work began."""
     info: MediaInfo
-    """Of the input, as its output is to state it."""
+    """Facts of the input, as its output is to state them."""
     step: Step
     """Prepared."""
     copier: Copier
-    """Of the streams that are copied."""
+    """The copier of streams."""
     plan: Plan
-    """Of the video stream."""
+    """The plan of the video stream."""
     encoding: Encoding
     """As asked for; `plan` has what came of it."""
     audio: str
@@ -98,7 +98,7 @@ class Ready:
     strict: bool
     """As of `readied`."""
     losses: tuple[str, ...]
-    """What the output cannot hold."""
+    """Losses of the output."""
     warnings: tuple[str, ...]
     """These, and what else is said before work starts."""
     warn: Callable[[str], None]
@@ -112,7 +112,7 @@ class Ready:
 
     @property
     def stated(self) -> Stated:
-        """What is to be said of it."""
+        """Return what is to be said of it."""
         plan, info = self.plan, self.info
         return Stated(
             width=plan.format.width,

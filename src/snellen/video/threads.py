@@ -29,7 +29,7 @@ from snellen.video.source.thread import SourceThread
 
 
 class AnySink(Protocol):
-    """What takes results: an open output, or a segment of one; from one thread at a time."""
+    """A sink takes results: an open output, or a segment of one; from one thread at a time."""
 
     @property
     def written(self) -> int:
@@ -43,7 +43,7 @@ class AnySink(Protocol):
 
     @property
     def damage(self) -> tuple[str, ...]:
-        """What was damaged in streams that were encoded anew."""
+        """Damage of streams that were encoded anew."""
         ...
 
     def write(self, item: Item) -> None:

@@ -109,7 +109,7 @@ def _add_grain(line: Line, options: Enhancement, name: str) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Enhancement(Brief):
-    """What is done to a film's frames beside enlarging them; the default is nothing.
+    """Steps of a film's frames beside enlarging them; the default is none.
 
     Raises
     ------

@@ -21,14 +21,14 @@ from snellen.video.segments.film import Segments
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Part(Brief):
-    """What a run has made of a film's segments."""
+    """A run's part of a film's segments."""
 
     folder: Path
     """Where they are."""
     segments: int
-    """Of the film."""
+    """Number of the film's segments."""
     frames: int
-    """Of the film, of the input's."""
+    """Number of the input's frames."""
     made: tuple[int, ...]
     """Numbers of the segments that this run was to make, from 1; all of them are finished. Empty
     where the film has none of these."""
