@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.video.convert import Encoding
-from snellen.video.sink.encoder_files import silent
+from snellen.video.sink.encoder_files import of_whole_film, silent
 from support.video.clips import make
 from support.video.converting import convert, dry_run
 from support.video.steps import Nearest
@@ -30,6 +30,21 @@ from support.video.steps import Nearest
 )  # fmt: skip
 def test_what_is_left_of_options_writes_no_file(options, left):
     assert silent(options) == (options if left is None else left)
+
+
+@pytest.mark.parametrize(
+    ("options", "whole"),
+    [
+        ({"x264-params": "me=dia:pass=2"}, True),
+        ({"flags": "+pass2+cgop"}, True),
+        ({"flags": "+pass1"}, True),
+        ({"stats": "a.log"}, True),
+        ({"x265-params": "pools=1:csv=a.csv"}, True),
+        ({"multipass": "fullres", "flags": "+cgop", "x264-params": "bypass=1"}, False),
+    ],
+)
+def test_a_film_is_not_cut_whose_encoder_keeps_files_about_all_of_it(options, whole):
+    assert of_whole_film(options) is whole
 
 
 @pytest.fixture(scope="module")

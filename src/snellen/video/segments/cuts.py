@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import closing
@@ -20,6 +19,7 @@ from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.scan import Scan
 from snellen.video.segments.values import Cut
 from snellen.video.sink.encode import Plan
+from snellen.video.sink.encoder_files import of_whole_film
 from snellen.video.sink.output import Output
 from snellen.video.sink.registry import encoder_of, traits
 from snellen.video.source.filters import CYCLE
@@ -44,8 +44,6 @@ _CYCLES_BEFORE = 2
 """Cycles of telecine that are undone before those of a segment: the filters compare frames."""
 _LOOKED_AT = 12
 """Frames of which is seen whether each has a packet of its own."""
-_PASSES = re.compile(r"(pass|passlogfile|stats)=")
-"""Options that let an encoder keep statistics of the whole film in a file."""
 
 
 def too_short() -> str:
@@ -82,8 +80,7 @@ def hindrance(info: MediaInfo, plan: Plan, step: Step, output: Output) -> str | 
     encoder = plan.encoder.traits
     if plan.alpha and (encoder.alpha_beside or traits(encoder_of(info.video.codec)).alpha_beside):
         return "its alpha channel is beside the packets"
-    options = [f"{key}={value}" for key, value in plan.encoder.options.items()]
-    if encoder.frame_clock or any(map(_PASSES.search, options)):
+    if encoder.frame_clock or of_whole_film(plan.encoder.options):
         return f"{plan.encoder.codec} with these settings needs the whole film"
     return None
 

@@ -20,12 +20,12 @@ _DUMPS = frozenset(("dump-yuv", "csv", "recon", "analysis-save", "analysis-reuse
 _FIRST = re.compile(r"pass=[13]")
 """Passes that write statistics; 2 only reads them."""
 _FLAG = re.compile(r"[+-]?\bpass1\b")
+_PASSES = re.compile(r"\bpass[12]\b")
 
 
 def silent(options: Mapping[str, str]) -> dict[str, str]:
     """Return an encoder's options without those by which it writes files."""
-    own = options.keys() & set(parameter_options())
-    inner = {key: re.split(r"(?<!\\):", options[key]) for key in own}
+    inner = _parameters(options)
     first = any(_FIRST.fullmatch(word) for words in inner.values() for word in words)
     first = first or _FLAG.search(options.get("flags", "")) is not None
     found: dict[str, str] = {}
@@ -40,6 +40,19 @@ def silent(options: Mapping[str, str]) -> dict[str, str]:
         if text or not value:
             found[key] = text
     return found
+
+
+def of_whole_film(options: Mapping[str, str]) -> bool:
+    """Return whether an encoder reads or writes files about the whole film: passes, statistics."""
+    words = [*options, *(word for words in _parameters(options).values() for word in words)]
+    flags = _PASSES.search(options.get("flags", "")) is not None
+    return flags or any(_writes(word, first=True) for word in words)
+
+
+def _parameters(options: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the options that hold an encoder's own parameters, and these, key=value each."""
+    own = options.keys() & set(parameter_options())
+    return {key: re.split(r"(?<!\\):", options[key]) for key in own}
 
 
 def _writes(word: str, first: bool) -> bool:
