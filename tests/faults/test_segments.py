@@ -50,8 +50,7 @@ if kind == "deblur":
 step = Chain(Median(), Between(), Nearest()) if kind == "reach" else Nearest()
 fields = {"ivtc": True} if kind == "ivtc" else {"deinterlace": kind}
 clip = Clip(interlaced="top", **fields) if kind in ("frame", "field", "ivtc") else None
-convert(source, target, step, encoding=Encoding(preset="ultrafast"), clip=clip,
-        segments=how)
+convert(source, target, step, encoding=Encoding(preset="ultrafast"), clip=clip, segments=how)
 """
 
 
