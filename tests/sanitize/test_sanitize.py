@@ -7,13 +7,21 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import sanitize
 from benchmarks.digest import digest
 from snellen.gpu.nvrtc import PACKAGE
-from support.sanitize import TESTS, TOOLS, chosen, functions, tools
+from support.sanitize import (
+    TESTS,
+    TOOLS,
+    chosen,
+    functions,
+    pytest_collection_modifyitems,
+    tools,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.cu"))
@@ -42,6 +50,24 @@ def test_the_chosen_tests_exist():
     found = {line for line in done.stdout.splitlines() if "::" in line}
     assert set(chosen()) <= found
     assert {name for name in found if "test_each_kind_of_layout" in name} <= set(chosen())
+
+
+class Item(SimpleNamespace):
+    def add_marker(self, marker):
+        pass
+
+
+def test_parts_are_the_same_in_any_order(random):
+    """Each is a process of its own, which pytest-randomly gives another order."""
+    names = [name for name, tools in chosen().items() if "initcheck" in tools]
+    found = []
+    for part in range(3):
+        given = {"--sanitize": "initcheck", "--sanitize-part": f"{part}/3"}
+        hook = SimpleNamespace(pytest_deselected=lambda items: None)
+        items = [Item(nodeid=name) for name in random.permutation(names).tolist()]
+        pytest_collection_modifyitems(SimpleNamespace(getoption=given.get, hook=hook), items)
+        found += [one.nodeid for one in items]
+    assert sorted(found) == sorted(names)
 
 
 RACES = """\

@@ -253,7 +253,8 @@ def pytest_collection_modifyitems(config, items):
         if item.nodeid in wanted and (tool == PLAIN or tool in wanted[item.nodeid])
     ]
     part, parts = map(int, config.getoption("--sanitize-part").split("/"))
-    kept = kept[part::parts]
+    # Each part is a process of its own, in which the order is another where it is random.
+    kept = sorted(kept, key=lambda item: item.nodeid)[part::parts]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 
