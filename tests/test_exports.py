@@ -17,6 +17,7 @@ from PIL import Image
 
 import snellen
 import snellen.jobs
+from snellen.jobs import Enhancement
 
 SLOW = {"scipy.fft", "scipy.special", "scipy.linalg", "numpy.f2py"}
 """What takes longer to import than a small picture takes."""
@@ -122,9 +123,8 @@ def test_the_signatures_for_files():
     shared = [*video, "quality", "strict", "segments", "keep_segments", "discard_segments",
               "workers", "cluster", "overwrite"]  # fmt: skip
     first = ["source", "target", "scale", "model", "device"]
-    own = ["size", "height", "fit", "method", "source_kind", "chroma", "crop", "vf", "deblock",
-           "denoise", "deblur", "deblur_psf_out", "sharpen", "deband", "lut", "lut_matrix",
-           "post_vf", "grain", "grain_seed"]  # fmt: skip
+    steps = [field.name for field in dataclasses.fields(Enhancement)]
+    own = ["size", "height", "fit", "method", "source_kind", "chroma", *steps]
     found = parameters(snellen.upscale_file)
     assert found == [*first, *own, *shared, *last, *report, "events"]
     several = ["recursive", "skip_existing", "events"]

@@ -44,7 +44,7 @@ class Traits:
     """The only values of some options, where the encoder itself reports others on standard error,
     whatever the log level."""
     quality: str = "crf"
-    """The option that is its constant quality."""
+    """The option that is its constant quality, or one of those of `constant`: its type counts."""
     constant: Mapping[str, str] = field(default_factory=dict)
     """All options by which it gets one, "{}" for the number; empty: `quality` alone."""
     crf_limits: bool = False
