@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,16 @@ def test_what_is_no_parameter(function):
     expected = rf"{function.__name__}\(\) got an unexpected keyword argument 'colours'"
     with pytest.raises(TypeError, match=expected):
         function("a.png", colours=3)
+    with pytest.raises(TypeError, match=r"'max_pixel'\. Did you mean 'max_pixels'\?$"):
+        function("a.png", max_pixel=3)
+    with pytest.raises(TypeError, match=r"'xyz'$"):
+        function("a.png", xyz=3)
+
+
+@pytest.mark.parametrize("name", [one for one in snellen.__all__ if "_file" in one])
+def test_types_of_functions_for_files_are_found_when_they_run(name):
+    hints = typing.get_type_hints(getattr(snellen, name))
+    assert typing.get_origin(hints["options"]) is typing.Unpack
 
 
 def test_options_come_into_the_dataclasses_that_hold_them():

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from snellen.jobs.calls.execute import raised, run
 from snellen.jobs.events import Events
 from snellen.jobs.inputs.patterns import the_only
 from snellen.jobs.kinds.compare import CompareJob, CompareResult
 from snellen.jobs.options.arguments import takes
+from snellen.jobs.options.keywords import CompareKeywords
 from snellen.jobs.options.options import File, path, paths
 from snellen.process import while_running
 from snellen.schema import nested
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from snellen.jobs.options.keywords import CompareKeywords
 
 
 @while_running

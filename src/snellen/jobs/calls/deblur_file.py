@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from snellen.frames.values import flag
 from snellen.jobs.calls.execute import raised
@@ -18,15 +18,11 @@ from snellen.jobs.inputs.patterns import matching, the_only
 from snellen.jobs.inputs.sequence import is_sequence_of
 from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.options.arguments import takes
+from snellen.jobs.options.keywords import DeblurKeywords, DeblurSeveral
 from snellen.jobs.options.options import File, optional_path, path, paths
 from snellen.jobs.options.positions import Region
 from snellen.process import while_running
 from snellen.schema import nested
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from snellen.jobs.options.keywords import DeblurKeywords, DeblurSeveral
 
 
 @while_running

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 from snellen.jobs.calls.execute import raised
 from snellen.jobs.calls.report_after import with_report
@@ -10,14 +10,10 @@ from snellen.jobs.events import Events
 from snellen.jobs.inputs.patterns import the_only
 from snellen.jobs.kinds.score import ScoreJob, ScoreResult
 from snellen.jobs.options.arguments import takes
+from snellen.jobs.options.keywords import ScoreKeywords
 from snellen.jobs.options.options import File, path
 from snellen.process import while_running
 from snellen.schema import nested
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from snellen.jobs.options.keywords import ScoreKeywords
 
 
 @while_running

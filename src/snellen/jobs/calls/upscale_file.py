@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from snellen.frames.values import flag
 from snellen.jobs.calls.execute import raised
@@ -16,16 +16,12 @@ from snellen.jobs.inputs.patterns import the_only
 from snellen.jobs.inputs.sequence import is_sequence_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 from snellen.jobs.options.arguments import takes
+from snellen.jobs.options.keywords import UpscaleKeywords, UpscaleSeveral
 from snellen.jobs.options.options import File, optional_path, path, paths
 from snellen.jobs.options.sizes import wanted
 from snellen.process import while_running
 from snellen.schema import nested
 from snellen.upscaling.target import Target
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from snellen.jobs.options.keywords import UpscaleKeywords, UpscaleSeveral
 
 
 @while_running

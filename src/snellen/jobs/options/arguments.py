@@ -39,7 +39,11 @@ def takes(what: type | Callable[..., Any]) -> Callable[[Callable[P, R]], Callabl
         def checked(*arguments: P.args, **options: P.kwargs) -> R:
             for one in options:
                 if one not in known.parameters:
-                    raise TypeError(f"{name}() got an unexpected keyword argument {one!r}")
+                    from difflib import get_close_matches
+
+                    near = get_close_matches(one, known.parameters, 1)
+                    meant = f". Did you mean {near[0]!r}?" if near else ""  # as Python says it
+                    raise TypeError(f"{name}() got an unexpected keyword argument {one!r}{meant}")
             return function(*arguments, **options)
 
         checked.__signature__ = known  # type: ignore[attr-defined]
