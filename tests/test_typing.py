@@ -47,6 +47,8 @@ SHOWN = {
     "snellen.deblur(Tensor()).image": "Tensor",
     "snellen.score(plane, plane)": "Score",
     "float(snellen.score(plane, plane))": "float",
+    "snellen.score(plane, plane).psnr": "float | ndarray[tuple[Any, ...], dtype[float64]] | None",
+    "snellen.score_files('a', 'b').table.rows[0].vmaf": "float | None",
     "snellen.frame.LEFT": "tuple[float, float]",
     "snellen.errors.InputError().parameter": "str | None",
     "snellen.jobs.UpscaleJob.from_json('')": "UpscaleJob",
@@ -62,6 +64,8 @@ REFUSED = {
     "snellen.deblur(plane, noise='nope')": "call-overload",
     "snellen.deblur(plane, prior='nope')": "call-overload",
     "snellen.deblur(plane, edges='nope')": "call-overload",
+    "snellen.score(plane, plane).no_such": "attr-defined",
+    "snellen.score_files('a', 'b').table.rows[0].no_such": "attr-defined",
     "snellen.score(plane, plane, variant='nope')": "arg-type",
     "snellen.score(plane, plane, dtype='nope')": "arg-type",
 }

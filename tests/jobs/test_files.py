@@ -287,6 +287,7 @@ def test_rows_are_facts():
         "lo": 3.0,
     }
     row = ScoreRow({"mad": 1.0, "hi": 2.0, "lo": 3.0}, frame=0, time=0.0)
+    assert {"mad", "hi", "lo", "frame"} <= {*dir(row)} and "psnr" not in dir(row)
     assert list(row.facts()) == ["frame", "time", "mad", "hi", "lo"]
 
 

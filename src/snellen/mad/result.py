@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,9 +40,18 @@ class Score(Brief):
     others: Mapping[str, Number] = field(default_factory=dict, hash=False, metadata=FLAT)
     """Scores of other metrics than MAD that `metrics` asked for, by name."""
 
-    def __getattr__(self, name: str) -> Number | None:
-        """Return the score of another metric; None: `metrics` did not ask for it."""
-        return registry.held(self.others, name)
+    if TYPE_CHECKING:  # checkers of types would take any name for a score
+        psnr: ClassVar[Number | None]
+        ssim: ClassVar[Number | None]
+    else:
+
+        def __getattr__(self, name: str) -> Number | None:
+            """Return the score of another metric; None: `metrics` did not ask for it."""
+            return registry.held(self.others, name)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of scores, too, which notebooks complete."""
+        return sorted({*object.__dir__(self), *self.others})
 
     def __float__(self) -> float:
         """Return MAD of one picture (InputError: of a batch, or `metrics` left it out)."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from snellen.files import atomic
 from snellen.frames.brief import FLAT, Brief
@@ -33,9 +33,22 @@ class ScoreRow(Brief):
     name: str | None = None
     """Name of the image in its folder, without suffix; None: a frame of a video."""
 
-    def __getattr__(self, name: str) -> float | None:
-        """Return a score; None: it was not asked for."""
-        return registry.held(self.scores, name)
+    if TYPE_CHECKING:  # checkers of types would take any name for a score
+        mad: ClassVar[float | None]
+        hi: ClassVar[float | None]
+        lo: ClassVar[float | None]
+        psnr: ClassVar[float | None]
+        ssim: ClassVar[float | None]
+        vmaf: ClassVar[float | None]
+    else:
+
+        def __getattr__(self, name: str) -> float | None:
+            """Return a score; None: it was not asked for."""
+            return registry.held(self.scores, name)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of scores, too, which notebooks complete."""
+        return sorted({*object.__dir__(self), *self.scores})
 
     def facts(self) -> dict[str, Any]:
         """Return frame, time or name, as far as the row has them, then the scores."""
