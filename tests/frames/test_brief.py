@@ -77,6 +77,10 @@ def test_only_what_differs_from_the_defaults():
             "clip=Clip(start=3))",
         ),
         (
+            Clip("1:30.5", fps="24000/1001"),
+            "Clip(start=90.5, fps=Fraction(24000, 1001))",
+        ),
+        (
             ScoreTable((ScoreRow({"mad": 1.0, "hi": 2.0, "lo": 3.0}),) * 9),
             "ScoreTable(rows=<9 × ScoreRow>)",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ FEW = 3
 def brief(value: Any) -> str:
     """Return what a `repr` says of a value.
 
-    Arrays by type and shape, floats by six digits, long sequences by their length, a path as text.
+    Arrays by type and shape, floats by six digits, as fractions that equal one, long sequences by
+    their length, a path as text.
     """
-    if isinstance(value, float):
+    if isinstance(value, float) or (isinstance(value, Fraction) and value == float(value)):
         return f"{float(value):.6g}"
     if isinstance(value, Path):
         return repr(str(value))
