@@ -13,6 +13,7 @@ from support.aplus import reference
 
 DECIBELS = 110  # as float
 OFF_BY_ONE = {8: 1 / 10_000, 10: 1 / 2_000}  # share of pixels
+UNSURE = 0.1  # share of pixels that a tie may change: 0 to 0.076 were counted of these pictures
 SIZE = (80, 112)
 
 REAL = [
@@ -33,15 +34,17 @@ def enlarged(model, plane, bits, backend):
 def judge(scale, codes, backend):
     """All figures for a plane of 8-bit codes."""
     model = load(f"t91-x{scale}", scale)
-    exact, _ = reference.upscale(codes, model, 255)
+    exact, unsure = reference.upscale(codes, model, 255)
     error = enlarged(model, codes.astype(np.float32), 0, backend) - exact
     assert np.mean(error**2) <= 255**2 / 10 ** (DECIBELS / 10)
     fine = codes.astype(np.uint16) * 4 + (codes % 4)  # the same picture in 10 bits
     for bits, plane in ((8, codes), (10, fine)):
         if bits > 8:
-            exact, _ = reference.upscale(plane, model, 1023)
+            exact, unsure = reference.upscale(plane, model, 1023)
+        # Where the scores of two anchors tie within rounding, either may be taken.
+        assert unsure.mean() < UNSURE
         wanted = np.rint(exact.clip(0, (1 << bits) - 1))
-        off = np.abs(enlarged(model, plane, bits, backend) - wanted)
+        off = np.abs(enlarged(model, plane, bits, backend) - wanted)[~unsure]
         assert off.max() <= 1
         assert (off > 0).mean() < OFF_BY_ONE[bits]
 
