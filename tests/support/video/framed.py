@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from support.video.clips import make
@@ -21,8 +22,8 @@ def framed(path, left, right, top, bottom, **settings):
 
 def _matroska(data, edges):
     """Put PixelCrop… in the place of the element Colour, and fill what is left of that."""
-    at = data.index(b"\x55\xb0")
-    assert data[at + 2] & 0x80
+    # Its first element follows, by which it is told from the same two bytes of a random identifier.
+    at = re.search(rb"\x55\xb0[\x80-\xff]\x55[\xb1-\xbd]", data).start()
     size = 3 + (data[at + 2] & 0x7F)
     identifiers = b"\x54\xcc", b"\x54\xdd", b"\x54\xbb", b"\x54\xaa"  # left, right, top, bottom
     crop = b"".join(
