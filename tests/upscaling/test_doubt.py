@@ -98,3 +98,13 @@ def test_a_picture_on_a_gpu_gets_the_same_answer(pictures):
         assert doubt.is_doubtful(there, 255) == doubt.is_doubtful(picture, 255) == wanted
         assert bool(said(lambda image=there: snellen.upscale(image, method="cnn-fast"))) == wanted
         assert not said(lambda image=there: snellen.upscale(image, method="cnn-fast"))
+
+
+class Silent(list):
+    def __str__(self):
+        raise RuntimeError("no answer")
+
+
+def test_a_kind_that_has_no_text_is_refused():
+    with pytest.raises(snellen.ModelError, match="expected one of auto, clean, film, soft"):
+        snellen.upscale(np.zeros((12, 10), np.uint8), source_kind=Silent())

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from snellen.frames.caution import caution
 from snellen.sources.traces import SIDE, looks_coded
-from snellen.upscaling.shipped import AUTO
+from snellen.upscaling.shipped import AUTO, known
 
 Array = Any
 """An array of NumPy or CuPy."""
@@ -23,7 +23,7 @@ TEXT = (
 
 def is_unasked(model: object, source_kind: object) -> bool:
     """Return whether a caller left open which kind of pictures the model is for."""
-    return model is None and (source_kind is None or str(source_kind) == AUTO)
+    return model is None and known("source_kind", source_kind) == AUTO
 
 
 def warn(picture: Array, white: float | None) -> None:
