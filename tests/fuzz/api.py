@@ -108,6 +108,11 @@ class Fuzzer:
         target, given = self.arguments(number)
         if any((integer(given.get(name)) or 0) in slow for name, slow in SLOW.items()):
             return None
+        said = self.judged(target, given)
+        return None if said is None else f"{self.seed}:{number} {said}"
+
+    def judged(self, target: Target, given: dict[str, Any]) -> str | None:
+        """Call a target; return what is wrong with how it ended, None: nothing."""
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         errors = io.StringIO()
         said = None
@@ -139,7 +144,7 @@ class Fuzzer:
             return None
         words = ", ".join(f"{name}={_shown(value)}" for name, value in given.items())
         seconds = time.monotonic() - start
-        return f"{self.seed}:{number} {target.name}({words}): {said} [{seconds:.1f} s]"
+        return f"{target.name}({words}): {said} [{seconds:.1f} s]"
 
 
 def _shown(value: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import random
-import time
 from dataclasses import is_dataclass
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 import snellen
 from fuzz.api import Fuzzer
 from fuzz.api_disguised import USUAL, disguised
+from fuzz.api_values import Text
 from snellen import jobs
 from snellen.errors import InputError
 
@@ -67,10 +67,19 @@ def test_a_fixed_seed(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_fresh_seed(tmp_path):
-    fuzzer = Fuzzer(random.SystemRandom().randrange(10**9), tmp_path)
-    end, number, faults = time.monotonic() + 60, 0, []
-    while time.monotonic() < end:
-        faults.append(fuzzer.fault(number))
-        number += 1
+def test_a_text_that_compares_as_it_likes_is_taken_by_every_parameter_or_refused(tmp_path):
+    fuzzer, faults = Fuzzer(1, tmp_path), []
+    for target in fuzzer.targets:
+        for name in {*target.more, *target.valid(random.Random(1))} - {"text"}:
+            for value in ("auto", "cpu"):
+                given = target.valid(random.Random(1)) | {name: Text(value)}
+                faults.append(fuzzer.judged(target, given))
+    assert len(faults) > 1000
     assert [said for said in faults if said] == []
+
+
+@pytest.mark.slow
+def test_a_longer_fixed_seed(tmp_path):
+    """Fresh seeds are for `make fuzz`: the tests answer the same for the same source."""
+    fuzzer = Fuzzer(15, tmp_path)
+    assert [said for number in range(10_000) if (said := fuzzer.fault(number))] == []

@@ -130,11 +130,15 @@ def until(condition, seconds=120.0):
 TICKETS = """
 import sys
 from pathlib import Path
+from time import monotonic, sleep
 from snellen.jobs.sharing.cluster import Cluster
 from snellen.jobs.events import Silent
 from support.tickets import Doing
 plans, room = ["memory", "die", "", "device device", "exit", ""], int(sys.argv[3])
 with Cluster(sys.argv[1], "cpu", 1, Silent()) as cluster:
+    end = monotonic() + 60  # Ray may take a while to notice that another test has lost a node
+    while cluster.room != room and monotonic() < end:
+        sleep(0.1)
     assert (cluster.room, cluster.slots) == (room, 2 * room)
     for number, plan in enumerate(plans):
         file = Path(sys.argv[2], str(number))

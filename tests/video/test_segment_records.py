@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from dataclasses import asdict
 from hashlib import sha256
@@ -82,8 +83,18 @@ def test_a_manifest_beyond_all_sizes_is_none(tmp_path):
     assert read_manifest(tmp_path) is None
 
 
+def _at_each_entry(data, offset, byte):
+    """Harm each entry of a zip file's directory: the version that it needs, or its flags."""
+    whole = bytearray(data)
+    for found in re.finditer(b"PK\1\2", data):
+        whole[found.start() + offset : found.start() + offset + 1] = byte
+    return bytes(whole)
+
+
 @pytest.mark.parametrize("harm", [lambda data: data[:100], lambda data: b"x" * 50,
-                                  lambda data: data.replace(b"fit.npy", b"fat.npy")])  # fmt: skip
+                                  lambda data: data.replace(b"fit.npy", b"fat.npy"),
+                                  lambda data: _at_each_entry(data, 6, b"\x80"),
+                                  lambda data: _at_each_entry(data, 8, b"\1")])  # fmt: skip
 def test_notes_that_cannot_be_read(harm):
     fits = FrameFits(lambda row: None, keep=True)
     fits.add(Restored(None, np.ones((3, 3), np.float32), 0.5, 2, (), None), 1.5)

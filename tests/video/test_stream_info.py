@@ -80,6 +80,21 @@ def test_colour_tags_that_a_container_cannot_hold_are_named(tmp_path, step):
     assert summary.dropped == ("colour matrix BT2020: .y4m cannot state it",)
 
 
+@pytest.mark.parametrize(
+    ("colour", "lost"),
+    [((1, 9, 22, 1), "primaries EBU3213"), ((1, 16, 1, 1), "matrix 16")],
+)
+def test_colours_that_x265_cannot_state_are_named(tmp_path, step, capfd, colour, lost):
+    """It would not open with them, and would say so on standard error."""
+    source = make(tmp_path / "in.mkv", colour=colour, frames=2, size=(96, 96), codec="ffv1")
+    encoding = Encoding(codec="libx265", preset="ultrafast")
+    summary = convert(source, tmp_path / "out.mkv", step, encoding=encoding)
+    assert [one.lower() for one in summary.dropped] == [
+        f"colour {lost.lower()}: libx265 in .mkv cannot state it"
+    ]
+    assert capfd.readouterr().err == ""
+
+
 def test_unspecified_stays_unspecified(tmp_path, step):
     source = make(tmp_path / "in.mkv", frames=2)
     convert(source, tmp_path / "out.mp4", step, encoding=FAST)

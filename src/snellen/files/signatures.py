@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+import zlib
 from enum import Enum
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 HEAD = 4096
 """Bytes that are looked at."""
+UNREADABLE_ZIP = (
+    OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, BadZipFile, zlib.error
+)  # fmt: skip
+"""What zipfile, and NumPy with it, raises for a harmed file. RuntimeError: it claims a password or
+a later version of the format (NotImplementedError)."""
 
 
 class Sort(Enum):

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
+from snellen.files.signatures import UNREADABLE_ZIP
 
 FORMAT = "snellen-pack-1"
 DATE = (1980, 1, 1, 0, 0, 0)  # of each member: equal packs give equal files
@@ -120,7 +121,7 @@ def read(path: Path) -> Pack:
             if told["format"] != FORMAT:
                 raise InputError(f"{path}: got format {told['format']!r}; expected {FORMAT!r}")
             items = tuple(_items(file, told["items"]))
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
+    except UNREADABLE_ZIP as error:
         raise InputError(f"{path} is not a pack of training pictures: {error}") from error
     return Pack(items, told["about"], digest(items))
 

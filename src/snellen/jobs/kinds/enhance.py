@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
-from snellen.frames.values import choice
+from snellen.frames.values import choice, plain
 from snellen.jobs.kinds.enhance_filters import Stage, add_filters, named, titled
 from snellen.jobs.kinds.enhance_line import Line
 from snellen.jobs.options.fields import Psf, check_types
@@ -182,7 +182,7 @@ class Enhancement(Brief):
         for name in ("lut", "deblur_psf_out"):
             if (file := getattr(self, name)) is not None:
                 object.__setattr__(self, name, path(file, name))
-        if self.deblur is not None and not (isinstance(self.deblur, str) and self.deblur == AUTO):
+        if not (isinstance(self.deblur, str) and plain(self.deblur) == AUTO):
             from snellen.jobs.options.psf_files import inline
 
             object.__setattr__(self, "deblur", inline(self.deblur, "deblur"))

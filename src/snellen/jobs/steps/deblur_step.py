@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError, OutputError
+from snellen.files.signatures import UNREADABLE_ZIP
 from snellen.frames import arrays
 from snellen.frames.frame import Format
 from snellen.frames.luma import Codes
@@ -74,7 +73,7 @@ def _unpacked(part: bytes) -> tuple[list[tuple[Any, ...]], Array]:
             psfs: Array = found["psfs"]
         if numbers and psfs.ndim >= 3 and psfs.dtype.kind == "f":
             return rows, psfs
-    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile, zlib.error):
+    except UNREADABLE_ZIP:
         pass
     raise OutputError(
         "what was noted of a segment cannot be read",

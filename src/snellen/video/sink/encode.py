@@ -134,8 +134,10 @@ def add_video(out: OutputContainer, plan: Plan, suffix: str, threads: int = 0) -
     context.width, context.height = plan.format.width, plan.format.height
     context.pix_fmt = encoder.pixels.name
     stream.time_base, context.time_base = plan.time_base, encoder_base(plan)
-    context.color_range, context.colorspace = picture.color_range, picture.colorspace
-    context.color_primaries, context.color_trc = picture.color_primaries, picture.color_trc
+    context.color_range = picture.color_range
+    for name in ("colorspace", "color_primaries", "color_trc"):
+        if (number := getattr(picture, name)) not in known.unstated.get(name, ()):
+            setattr(context, name, number)
     if picture.sample_aspect_ratio is not None:
         context.sample_aspect_ratio = picture.sample_aspect_ratio
     if picture.display_matrix is not None:

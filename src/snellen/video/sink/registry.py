@@ -84,6 +84,9 @@ class Traits:
     """Its alpha channel is a stream of its own."""
     alpha_in: str = ""
     """The suffix of films of this encoder that hold an alpha channel."""
+    unstated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """FFmpeg's numbers of colours, by the attribute, with which it would not open: they are left
+    out, and said to be lost."""
     upper_bits: bool = False
     """It takes deep samples in the upper bits of a word."""
 
@@ -161,6 +164,7 @@ ENCODERS: dict[str, Traits] = {
         search=(0, 51, 0.25, 24), parameters=("x265-params",), always={"log-level": "error"},
         threads_by="pools", threads=_pools, narrow=(64, "cutree=0"),
         light=("master-display", "max-cll"), alpha=(), least=96, even=True, named_in_headers=True,
+        unstated={"color_primaries": (22,), "colorspace": (16, 17)},  # EBU 3213, lossless YCgCo
         tree=3, streamed=True, played=True,
     ),
     # Several threads of it wait for each other for ever where one side of the pictures has up to 24
