@@ -30,7 +30,7 @@ from snellen.upscaling.models import Model
 from snellen.upscaling.shipped import Method, SourceKind
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video import pixels
-from snellen.video.region import RegionStep
+from snellen.video.steps.region import RegionStep
 
 __all__ = ["deblur", "score", "upscale"]
 

@@ -26,7 +26,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 import snellen
-from snellen.video.chain import Chain
+from snellen.video.steps.chain import Chain
 from snellen.video.convert import Clip, Encoding, Segments
 from support.video.converting import convert
 from snellen.video.segments import cuts, join

@@ -8,8 +8,8 @@ import pytest
 from snellen import Deblurrer
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
-from snellen.video.region import RegionStep
-from snellen.video.track import Track
+from snellen.video.steps.region import RegionStep
+from snellen.video.steps.track import Track
 from snellen.video.workers import in_flight
 
 

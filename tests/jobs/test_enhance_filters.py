@@ -10,9 +10,9 @@ from snellen.frames.frame import Frame
 from snellen.jobs import Enhancement
 from snellen.jobs.kinds.enhance import add_steps
 from snellen.jobs.kinds.enhance_line import Line
-from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.source.decode import Source
+from snellen.video.steps.chain import Chain
 from support.video.clips import make
 
 SIZE = (128, 96)

@@ -18,8 +18,8 @@ from snellen.mad import heatmap
 from snellen.mad.luma import luma
 from snellen.mad.temporal import st_mad
 from snellen.stills.still import Still, write
-from snellen.video.luma_reader import grey
-from snellen.video.resize import resize
+from snellen.video.comparing.luma_reader import grey
+from snellen.video.comparing.resize import resize
 from support.mad import drawn
 from support.scores import FRAMES
 from support.video.clips import HEIGHT, WIDTH, make, read

@@ -57,7 +57,7 @@ MUTATIONS = (
     Mutation("sources/degrade.py", "np.floor(np.clip(plane, 0, 255) + 0.5)",
              "np.floor(np.clip(plane, 0, 255))", "tests/sources"),
     Mutation("cli/terminal.py", "0x2800, ", "", "tests/cli/test_cli_terminal.py"),
-    Mutation("video/pairing.py", "first, second = max(0, -offset), max(0, offset)",
+    Mutation("video/comparing/pairing.py", "first, second = max(0, -offset), max(0, offset)",
              "first, second = max(0, offset), max(0, offset)", "tests/video"),
     Mutation("jobs/options/positions.py", "if self.width < 1 or self.height < 1:",
              "if self.width < 1 or self.height < 0:", "tests/jobs"),

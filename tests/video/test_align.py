@@ -10,7 +10,7 @@ import pytest
 from snellen import score_files
 from snellen.errors import InputError
 from snellen.jobs import Clip
-from snellen.video.align import LEAST, SEARCH, Alignment, align, best, shrunk
+from snellen.video.comparing.align import LEAST, SEARCH, Alignment, align, best, shrunk
 
 
 def scene(number, size=(48, 64), bits=8):

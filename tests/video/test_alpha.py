@@ -17,10 +17,10 @@ from snellen.upscaling.fit import Fit
 from snellen.upscaling.opacity import OpacityUpscaler
 from snellen.upscaling.target import geometry, target
 from snellen.upscaling.upscaler import Upscaler
-from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
 from snellen.video.source.decode import Source
+from snellen.video.steps.chain import Chain
 from support.video.converting import convert
 from support.video.steps import Nearest
 

@@ -11,12 +11,12 @@ import pytest
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.frames.step import Traits
-from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
-from snellen.video.luma_operation import LumaOperation
-from snellen.video.region import RegionStep
-from snellen.video.track import Track
+from snellen.video.steps.chain import Chain
+from snellen.video.steps.luma_operation import LumaOperation
+from snellen.video.steps.region import RegionStep
+from snellen.video.steps.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.converting import convert, drain
 from support.video.steps import Device, Double, Half, Nearest, OnDevice, Wide

@@ -14,8 +14,8 @@ import pytest
 from snellen.cpu import threads
 from snellen.errors import InputError
 from snellen.video.clip import Clip
-from snellen.video.compare import compare
-from snellen.video.luma_reader import LumaReader
+from snellen.video.comparing.compare import compare
+from snellen.video.comparing.luma_reader import LumaReader
 from snellen.video.source.decode import Source
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture
 from support.video.comparisons import Difference, compared
@@ -278,7 +278,7 @@ def test_frames_are_decoded_while_the_step_is_prepared(lossless, monkeypatch):
         def prepare(self, format):
             raise InputError("too small")
 
-    monkeypatch.setattr("snellen.video.pairing.LumaReader", Watched)
+    monkeypatch.setattr("snellen.video.comparing.pairing.LumaReader", Watched)
     step = Slow()
     assert compared(lossless, lossless, step)[0] == list(range(8))
     assert min(step.ahead) >= 4
@@ -306,7 +306,7 @@ def test_both_films_are_opened_at_once(lossless, monkeypatch, failing):
             closed.append(self)
             super().close()
 
-    monkeypatch.setattr("snellen.video.compare.Source", Watched)
+    monkeypatch.setattr("snellen.video.comparing.compare.Source", Watched)
     with threads.limited(3):
         if failing:
             with pytest.raises(InputError, match=f"film {failing[0]}"):
@@ -337,7 +337,7 @@ def test_a_second_interrupt_closes_no_film_under_its_thread(lossless, monkeypatc
         seen.append(("wait", *threads))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("snellen.video.compare.Source", Watched)
+    monkeypatch.setattr("snellen.video.comparing.compare.Source", Watched)
     monkeypatch.setattr("snellen.video.source.thread.join", impatient)
     with pytest.raises(KeyboardInterrupt):
         compare(lossless, lossless, Failing(), print)

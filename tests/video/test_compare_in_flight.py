@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from snellen.video.clip import Clip
-from snellen.video.compare import compare
+from snellen.video.comparing.compare import compare
 from support.video.comparisons import Difference, compared
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from snellen.errors import InputError
 from snellen.frames import limits
-from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
 from snellen.video.filtering import graph
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
 from snellen.video.source.decode import Source
+from snellen.video.steps.chain import Chain
 from support.video.clips import make, read
 from support.video.converting import convert
 from support.video.steps import Nearest

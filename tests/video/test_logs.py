@@ -7,7 +7,7 @@ import av
 import av.logging
 import pytest
 
-from snellen.video import log_slots, logs
+from snellen.video.logs import logs, slots
 from support.video.clips import make
 
 
@@ -60,7 +60,7 @@ def test_listeners_nest(listener):
 
 
 def test_a_flood_from_many_threads_is_counted(listener):
-    count, threads = log_slots.RECORDS, 4
+    count, threads = slots.RECORDS, 4
 
     def flood():
         for number in range(count):
@@ -73,13 +73,13 @@ def test_a_flood_from_many_threads_is_counted(listener):
         thread.join()
     found = listener.take()
     assert len(found) == count * threads
-    assert sum(bool(text) for _, _, text in found) == log_slots.RECORDS
+    assert sum(bool(text) for _, _, text in found) == slots.RECORDS
     assert {text.split()[0] for _, _, text in found if text} == {"message"}
 
 
 def test_a_short_text_does_not_end_in_an_older_one(listener):
     for text in ("a long text", "short"):
-        for _ in range(log_slots.RECORDS):
+        for _ in range(slots.RECORDS):
             av.logging.log(tagged(listener), "", text)
         assert {t for _, _, t in listener.take()} == {text}
 

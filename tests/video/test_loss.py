@@ -12,8 +12,8 @@ import pytest
 
 from fuzz.case import Case
 from snellen.video.clip import Clip
-from snellen.video.compare import compare
-from snellen.video.complaints import Complaints
+from snellen.video.comparing.compare import compare
+from snellen.video.logs.complaints import Complaints
 from snellen.video.source.decode import Source
 from snellen.video.source.ends import mpeg
 from snellen.video.source.gaps import Gaps

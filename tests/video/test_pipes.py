@@ -216,7 +216,7 @@ def test_pipes_take_and_give_everything(plain, tmp_path, monkeypatch, again):
 
 
 def test_libavs_level_stays_as_it_was(plain):
-    from snellen.video import logs
+    from snellen.video.logs import logs
 
     for level in (av.logging.ERROR, av.logging.DEBUG, av.logging.INFO):
         av.logging.set_libav_level(level)

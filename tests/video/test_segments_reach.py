@@ -10,8 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from snellen.errors import InputError
-from snellen.video.alpha import WithAlpha
-from snellen.video.chain import Chain
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
 from snellen.video.filtering import overlaps
@@ -21,6 +19,8 @@ from snellen.video.segments import begin, cuts
 from snellen.video.segments.scan import scan
 from snellen.video.sink.registry import Traits
 from snellen.video.source.decode import Source
+from snellen.video.steps.alpha import WithAlpha
+from snellen.video.steps.chain import Chain
 from support.video.clips import make
 from support.video.converting import convert
 from support.video.segments import DIFFICULT, KEYS, LOSSLESS, Run, check, difficult, same

@@ -10,10 +10,10 @@ from PIL import Image
 
 from snellen import compare_files, score_files
 from snellen.errors import InputError
-from snellen.video.align import align
 from snellen.video.clip import Clip
-from snellen.video.differences import scaled, unequal
-from snellen.video.turning import lies_across, oriented, said
+from snellen.video.comparing.align import align
+from snellen.video.comparing.differences import scaled, unequal
+from snellen.video.comparing.turning import lies_across, oriented, said
 from support.video.clips import make
 
 ONE = 65536

@@ -18,7 +18,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.video import channel as channels
 from snellen.video import pixels, threads
 from snellen.video.channel import Channel
-from snellen.video.compare import compare
+from snellen.video.comparing.compare import compare
 from snellen.video.convert import Clip, Encoding
 from snellen.video.media import Item
 from snellen.video.sink import sink

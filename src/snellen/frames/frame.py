@@ -160,7 +160,7 @@ class Frame(Brief):
     """CUDA event after which planes on a GPU may be read; None: at once."""
     alpha: Plane | None = None
     """Opacity, shaped as luma and as deep, of full range: 0 is transparent. None: opaque. Steps of
-    video do not see it, see `snellen.video.alpha`."""
+    video do not see it, see `snellen.video.steps.alpha`."""
 
     def __post_init__(self) -> None:
         for name in ("pts", "duration"):

@@ -24,8 +24,9 @@ from snellen.files.opening import FFmpegFile, for_ffmpeg, raw
 from snellen.files.transfer import RemoteFilm
 from snellen.frames import limits
 from snellen.frames.values import MOST, decimal
-from snellen.video import logs, pixels
-from snellen.video.libavutil import libavutil
+from snellen.video import pixels
+from snellen.video.logs import logs
+from snellen.video.logs.libavutil import libavutil
 from snellen.video.pipes import Incoming
 from snellen.video.selection import Described, selected
 from snellen.video.timestamps import fraction

@@ -16,8 +16,6 @@ from snellen.files.remote import Remote
 from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
 from snellen.frames.step import Step
-from snellen.video.alpha import WithAlpha, with_alpha
-from snellen.video.chain import described
 from snellen.video.clip import Clip
 from snellen.video.hdr import scaled_matrix
 from snellen.video.losses import from_rgb, full_chroma, known_losses, without_alpha
@@ -33,6 +31,8 @@ from snellen.video.sink.goals import check_output
 from snellen.video.sink.output import PICTURES, Output
 from snellen.video.source.decode import Source
 from snellen.video.source.pictures import Pictures
+from snellen.video.steps.alpha import WithAlpha, with_alpha
+from snellen.video.steps.chain import described
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import av
 from snellen.errors import OutputError
 from snellen.frames.frame import Format, Frame
 from snellen.frames.step import Step
-from snellen.video.chain import through
 from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.ffmpeg import reason
 from snellen.video.media import Item, SourceReport, Written
@@ -26,6 +25,7 @@ from snellen.video.sink.pictures import PictureSink
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
 from snellen.video.source.thread import SourceThread
+from snellen.video.steps.chain import through
 
 
 class AnySink(Protocol):

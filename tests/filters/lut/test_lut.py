@@ -11,7 +11,7 @@ from snellen.filters.lut.coding import BT601, BT709, NAMED, matrix_of
 from snellen.filters.lut.cube import Cube
 from snellen.filters.lut.step import LutStep
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
-from snellen.video.chain import Chain
+from snellen.video.steps.chain import Chain
 from support import lut as reference
 
 BOTTOM = (0.5, 0.75)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.video.compare import compare
+from snellen.video.comparing.compare import compare
 
 
 class Difference:

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from snellen.video.chain import Chain
 from snellen.video.convert import Encoding, Segments
+from snellen.video.steps.chain import Chain
 from support.video.clips import make, read
 from support.video.converting import convert
 from support.video.steps import Nearest

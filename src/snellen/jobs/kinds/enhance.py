@@ -299,7 +299,7 @@ def enhanced(
     files : SideFiles, optional
         As of `Line`.
     """
-    from snellen.video.chain import Chain
+    from snellen.video.steps.chain import Chain
 
     line = Line(info, say, device, area, files)
     with ExitStack() as stack:

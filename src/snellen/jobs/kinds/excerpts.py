@@ -18,7 +18,6 @@ from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.enhance import Enhancement, enhanced
 from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.metrics.registry import MAD, check_size
-from snellen.video.chain import pushed
 from snellen.video.clip import Clip
 from snellen.video.filtering.crop import Area
 from snellen.video.media import Item, MediaInfo
@@ -27,6 +26,7 @@ from snellen.video.sink.encoder_files import silent
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source
+from snellen.video.steps.chain import pushed
 
 TRIED = 3
 """Places that are looked at for each excerpt."""

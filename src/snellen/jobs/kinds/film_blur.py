@@ -25,7 +25,7 @@ from snellen.mia.image import deblur
 from snellen.mia.psf import given
 from snellen.mia.result import AUTO, IMPLAUSIBLE, RESTORED, Restored
 from snellen.sources.kind import sharpness
-from snellen.video.region import RegionStep
+from snellen.video.steps.region import RegionStep
 
 if TYPE_CHECKING:
     from snellen.video.filtering.crop import Area

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from snellen.jobs.options.profile import Profile
     from snellen.jobs.steps.score_table import ScoreTable
     from snellen.mad.temporal import TemporalScore
-    from snellen.video.compare import Summary
+    from snellen.video.comparing.compare import Summary
 
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
 MANY = ("every", "frames")

@@ -14,7 +14,7 @@ from snellen.frames.values import items
 from snellen.jobs.options.fields import check_types
 
 if TYPE_CHECKING:
-    from snellen.video.track import Track
+    from snellen.video.steps.track import Track
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _MOST_BYTES = 16 << 20
@@ -114,7 +114,7 @@ class Region(Brief):
         InputError
             A file that cannot be read, or without a position.
         """
-        from snellen.video.track import Track
+        from snellen.video.steps.track import Track
 
         if self.positions is None:
             return Track(self.width, self.height, ((self.x, self.y),))

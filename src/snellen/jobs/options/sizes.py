@@ -38,8 +38,8 @@ def sized(
         Magnifications that there are.
     """
     from snellen.upscaling.fit import Fit
-    from snellen.video.chain import Chain
-    from snellen.video.turning import is_on_its_side
+    from snellen.video.comparing.turning import is_on_its_side
+    from snellen.video.steps.chain import Chain
 
     picture = info.picture
     width, height = picture.format.width, picture.format.height

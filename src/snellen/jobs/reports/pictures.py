@@ -24,11 +24,11 @@ from snellen.metrics.registry import MAD
 from snellen.report.contents import Moment, Picture
 from snellen.report.encode import shrunk
 from snellen.stills import still
+from snellen.video.comparing.pairing import conversions, format_of
+from snellen.video.comparing.turning import Matrix, applies, is_on_its_side, oriented
 from snellen.video.media import MediaInfo, PictureInfo
-from snellen.video.pairing import conversions, format_of
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.source.decode import Source
-from snellen.video.turning import Matrix, applies, is_on_its_side, oriented
 
 Array = npt.NDArray[Any]
 

@@ -29,7 +29,7 @@ from snellen.metrics.registry import MAD, of_column
 from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
 from snellen.report.fit import Fitted, fitted
 from snellen.video import progress
-from snellen.video.resize import METHOD
+from snellen.video.comparing.resize import METHOD
 
 if TYPE_CHECKING:
     from snellen.jobs.reports.source import Shown

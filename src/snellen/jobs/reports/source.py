@@ -87,7 +87,7 @@ class Shown:
         area = models_of(job).area
 
         def make(info: MediaInfo) -> tuple[Step, MediaInfo]:
-            from snellen.video.chain import Chain
+            from snellen.video.steps.chain import Chain
 
             line = Line(info, lambda text: None, area=area)
             add_steps(before, line)

@@ -27,7 +27,7 @@ from snellen.mia.result import Restored
 from snellen.mia.samples import LARGEST
 from snellen.schema import named
 from snellen.stills.still import Still, read, write
-from snellen.video.track import Track
+from snellen.video.steps.track import Track
 
 Array = npt.NDArray[Any]
 

@@ -19,8 +19,8 @@ from snellen.jobs.sharing.segments import segments_of
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
-from snellen.video.region import RegionStep
-from snellen.video.track import Track
+from snellen.video.steps.region import RegionStep
+from snellen.video.steps.track import Track
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step

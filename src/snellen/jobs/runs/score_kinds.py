@@ -14,8 +14,8 @@ from snellen.jobs.runs.score_run import ScoreRun, score_frames, score_pictures, 
 from snellen.jobs.steps.pairs import check, partners
 from snellen.mad.temporal import TemporalScore
 from snellen.video import progress
-from snellen.video.align import LEAST, align
-from snellen.video.compare import Summary
+from snellen.video.comparing.align import LEAST, align
+from snellen.video.comparing.compare import Summary
 from snellen.video.source.decode import Source
 
 

@@ -27,10 +27,10 @@ from snellen.jobs.sharing.tickets import Done, Ticket, Worker
 from snellen.jobs.steps.score_table import ScoreRow
 from snellen.mad.heatmap import Kept
 from snellen.metrics import registry
-from snellen.video.compare import Summary, count, lengths
-from snellen.video.drift import Drift, together
+from snellen.video.comparing.compare import Summary, count, lengths
+from snellen.video.comparing.drift import Drift, together
+from snellen.video.comparing.pairing import Part
 from snellen.video.messages import counted
-from snellen.video.pairing import Part
 from snellen.video.progress import Meter
 
 AHEAD = 4

@@ -25,8 +25,8 @@ from snellen.mad.temporal import TemporalScore
 from snellen.metrics import registry
 from snellen.metrics.registry import MAD
 from snellen.video import progress
-from snellen.video.compare import Compared, Summary, compare
-from snellen.video.pairing import Part
+from snellen.video.comparing.compare import Compared, Summary, compare
+from snellen.video.comparing.pairing import Part
 from snellen.video.source.decode import Source
 
 Numbered = tuple[int, tuple[str, Path, Path]]

@@ -217,7 +217,7 @@ class Worker:
     def step(self, job: FilmJob, film: FilmStep, alpha: bool = False) -> Any:
         """Return the step of a film's job, prepared; `alpha`: for frames with an alpha channel."""
         if self._film != (job, film):
-            from snellen.video.alpha import with_alpha
+            from snellen.video.steps.alpha import with_alpha
 
             self.close()
             self._made = [film.made(job, self.device)]

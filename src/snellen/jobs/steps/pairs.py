@@ -19,9 +19,9 @@ from snellen.frames.frame import Format
 from snellen.mad.luma import luma
 from snellen.metrics.registry import check_size
 from snellen.stills.still import header, read
-from snellen.video.differences import scaled, unequal
-from snellen.video.luma_reader import WHITE, grey
-from snellen.video.resize import resize
+from snellen.video.comparing.differences import scaled, unequal
+from snellen.video.comparing.luma_reader import WHITE, grey
+from snellen.video.comparing.resize import resize
 
 Warn = Callable[[str, str], None]
 """Called with the name of the file or folder that a warning is about, and the warning."""

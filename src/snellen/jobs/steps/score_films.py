@@ -11,7 +11,7 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.metrics.registry import of_films
-from snellen.video.luma_reader import WHITE
+from snellen.video.comparing.luma_reader import WHITE
 
 Array = npt.NDArray[Any]
 

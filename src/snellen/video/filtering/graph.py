@@ -18,7 +18,7 @@ from av.video.frame import VideoFrame
 from snellen.cpu.threads import chosen
 from snellen.errors import InputError, quoted
 from snellen.frames import limits
-from snellen.video import logs
+from snellen.video.logs import logs
 from snellen.video.messages import counted
 from snellen.video.timestamps import fraction
 

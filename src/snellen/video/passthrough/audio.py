@@ -19,8 +19,8 @@ from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import Stream
 
-from snellen.video import logs
-from snellen.video.complaints import Complaints
+from snellen.video.logs import logs
+from snellen.video.logs.complaints import Complaints
 from snellen.video.messages import counted
 from snellen.video.timestamps import fraction
 

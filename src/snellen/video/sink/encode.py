@@ -20,8 +20,9 @@ from av.video.stream import VideoStream
 from snellen.cpu.threads import chosen
 from snellen.errors import InputError
 from snellen.frames.frame import Format
-from snellen.video import logs, pixels
+from snellen.video import pixels
 from snellen.video.ffmpeg import TAGS_AS_BYTES, reason
+from snellen.video.logs import logs
 from snellen.video.media import PictureInfo
 from snellen.video.sink import aspect
 from snellen.video.sink.encoders import formats

@@ -17,8 +17,9 @@ import av
 from snellen.errors import InputError
 from snellen.frames.frame import Format
 from snellen.gpu import driver
-from snellen.video import logs, pixels
+from snellen.video import pixels
 from snellen.video.ffmpeg import reason
+from snellen.video.logs import logs
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.registry import WORST, traits
 

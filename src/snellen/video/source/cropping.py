@@ -10,8 +10,9 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from snellen.video import logs, pixels
+from snellen.video import pixels
 from snellen.video.filtering.graph import Filter, FilterGraph
+from snellen.video.logs import logs
 from snellen.video.source.filters import graph_of
 
 _STREAM = re.compile(r"^\s*Stream #0:(\d+)")

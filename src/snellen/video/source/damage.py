@@ -14,7 +14,7 @@ from av.video.stream import VideoStream
 from snellen.files.opening import raw
 from snellen.frames import values
 from snellen.frames.frame import Format
-from snellen.video.complaints import Complaints
+from snellen.video.logs.complaints import Complaints
 from snellen.video.messages import counted
 from snellen.video.pipes import Incoming
 from snellen.video.timestamps import fraction

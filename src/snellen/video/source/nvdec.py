@@ -15,8 +15,9 @@ from av.codec.hwaccel import HWAccel
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
-from snellen.video import logs, pixels
+from snellen.video import pixels
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input, open_path, reason
+from snellen.video.logs import logs
 from snellen.video.pipes import Incoming
 
 DECODERS = ("auto", "cpu", "nvdec")

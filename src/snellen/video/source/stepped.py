@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.frames.step import Step
-from snellen.video.chain import through
 from snellen.video.channel import PATIENCE
 from snellen.video.clip import Clip
 from snellen.video.media import Item, MediaInfo
 from snellen.video.source.decode import Source
+from snellen.video.steps.chain import through
 
 
 class SteppedSource(Source):

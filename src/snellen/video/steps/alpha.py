@@ -8,7 +8,7 @@ from dataclasses import replace
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.step import Step
-from snellen.video.chain import Chain, steps_of
+from snellen.video.steps.chain import Chain, steps_of
 
 
 class WithAlpha(Step):

@@ -25,8 +25,8 @@ from snellen.frames.luma import Codes, levels, samples
 from snellen.frames.quantise import quantise, recode
 from snellen.frames.step import Step
 from snellen.gpu import device as devices
-from snellen.video.luma_operation import Float32, LumaOperation
-from snellen.video.track import Track
+from snellen.video.steps.luma_operation import Float32, LumaOperation
+from snellen.video.steps.track import Track
 
 
 class RegionStep(Step):

@@ -14,8 +14,8 @@ from av.container import InputContainer
 
 from snellen import process
 from snellen.errors import InputError
-from snellen.video import log_slots
-from snellen.video.libavutil import libavutil
+from snellen.video.logs import slots
+from snellen.video.logs.libavutil import libavutil
 
 _CONTEXT = re.compile(r"\[([^\[\]]*) @ (?:0x)?[0-9a-fA-F]+\] ?")
 """FFmpeg writes this before a message: the name of a codec or container, and an address."""
@@ -23,7 +23,7 @@ _GENERATIONS = 120
 """Different tags of a slot, so that late messages of its last owner go nowhere."""
 
 _lock, _describing = process.lock(), process.lock()
-_owners: list[bool] = [False] * log_slots.SLOTS
+_owners: list[bool] = [False] * slots.SLOTS
 _here = threading.local()
 
 Message = tuple[int, str, str]
@@ -49,15 +49,15 @@ class Listener:
 
     def __init__(self, level: int = av.logging.WARNING) -> None:
         self._slot = _acquire()
-        header = log_slots.memory["header"][self._slot]
-        generation = (int(header["tag"]) // log_slots.SLOTS + 1) % _GENERATIONS
-        tag = self._slot + log_slots.SLOTS * max(1, generation)
+        header = slots.memory["header"][self._slot]
+        generation = (int(header["tag"]) // slots.SLOTS + 1) % _GENERATIONS
+        tag = self._slot + slots.SLOTS * max(1, generation)
         header["level"] = level
         header["tag"] = tag
         self.options = {"log_level_offset": str(tag << 16)}
         self._tag = tag
         self._header = header
-        self._records = log_slots.memory["records"][self._slot]
+        self._records = slots.memory["records"][self._slot]
         self._taken = int(header["count"])
         self._errors = int(header["errors"])
         self._close = weakref.finalize(self, _release, self._slot)
@@ -91,7 +91,7 @@ class Listener:
         found: list[Message] = []
         replaced = 0
         while self._taken < count:
-            record = self._records[self._taken % log_slots.RECORDS]
+            record = self._records[self._taken % slots.RECORDS]
             number = int(record["number"])  # first: once it is there, the rest is too
             if number <= self._taken:  # it is being written
                 return found
@@ -118,7 +118,7 @@ def _parted(line: bytes) -> tuple[str, str]:
 
 
 def _acquire() -> int:
-    log_slots.callback()
+    slots.callback()
     with _lock:
         if all(_owners):
             raise InputError(f"{len(_owners)} films are open at once; expected fewer")
@@ -130,15 +130,15 @@ def _acquire() -> int:
 
 def _release(slot: int) -> None:
     with _lock:
-        log_slots.memory["header"][slot]["thread"] = 0
-        log_slots.memory["header"][slot]["level"] = -1
+        slots.memory["header"][slot]["thread"] = 0
+        slots.memory["header"][slot]["level"] = -1
         _owners[slot] = False
         if not any(_owners):
             _restore()
 
 
 def _install() -> None:
-    library, callback = libavutil(), log_slots.callback()
+    library, callback = libavutil(), slots.callback()
     if library is not None and callback is not None:
         library.av_log_set_callback(callback)
 

@@ -21,11 +21,10 @@ from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.video import pixels
 from snellen.video.clip import Clip
-from snellen.video.comparison import Comparison
-from snellen.video.differences import check_sizes, differences, later_differences, sizes
-from snellen.video.drift import Drift
-from snellen.video.messages import counted
-from snellen.video.pairing import (
+from snellen.video.comparing.comparison import Comparison
+from snellen.video.comparing.differences import check_sizes, differences, later_differences, sizes
+from snellen.video.comparing.drift import Drift
+from snellen.video.comparing.pairing import (
     Pair,
     Pairs,
     Part,
@@ -35,8 +34,9 @@ from snellen.video.pairing import (
     reading,
     sides_of,
 )
+from snellen.video.comparing.resize import METHOD
+from snellen.video.messages import counted
 from snellen.video.progress import Meter, Progress
-from snellen.video.resize import METHOD
 from snellen.video.source.decode import Source
 from snellen.video.workers import in_flight
 

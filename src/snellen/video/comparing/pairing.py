@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from snellen.frames.frame import Format, Plane
 from snellen.video.clip import Clip
-from snellen.video.differences import sizes
-from snellen.video.drift import Drift, DriftMeter
-from snellen.video.luma_reader import WHITE, Luma, LumaReader, grey
+from snellen.video.comparing.differences import sizes
+from snellen.video.comparing.drift import Drift, DriftMeter
+from snellen.video.comparing.luma_reader import WHITE, Luma, LumaReader, grey
+from snellen.video.comparing.resize import resize
+from snellen.video.comparing.turning import applies, oriented
 from snellen.video.media import MediaInfo
-from snellen.video.resize import resize
 from snellen.video.source.decode import Source
-from snellen.video.turning import applies, oriented
 
 Pair = tuple[Luma, Luma]
 Sides = tuple[LumaReader, LumaReader]

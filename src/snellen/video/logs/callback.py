@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from snellen.cpu import compiler, machine
-from snellen.video.log_layout import HEADER, RECORD, RECORDS, SLOT, SLOTS, TEXT
+from snellen.video.logs.layout import HEADER, RECORD, RECORDS, SLOT, SLOTS, TEXT
 
 FORMAT, THREAD, MEMORY = "snellen_av_log_format_line", "snellen_thread_ident", "snellen_log_memory"
 """Symbols: FFmpeg's av_log_format_line2, Python's PyThread_get_thread_ident, the slots."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.video.clip import Clip
+from snellen.video.comparing.turning import applies, oriented
 from snellen.video.source.decode import Source
-from snellen.video.turning import applies, oriented
 
 SEARCH = 300
 """Most frames by which a film is found to lag behind, or to be ahead."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import av.logging
 
-from snellen.video.logs import Message
+from snellen.video.logs.logs import Message
 from snellen.video.messages import counted
 
 _HARMLESS = re.compile(

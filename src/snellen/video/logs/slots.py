@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.cpu import machine
-from snellen.video.libavutil import libavutil
-from snellen.video.log_layout import RECORDS as RECORDS
-from snellen.video.log_layout import SLOT
-from snellen.video.log_layout import SLOTS as SLOTS
+from snellen.video.logs.layout import RECORDS as RECORDS
+from snellen.video.logs.layout import SLOT
+from snellen.video.logs.layout import SLOTS as SLOTS
+from snellen.video.logs.libavutil import libavutil
 
 memory: npt.NDArray[Any] = np.zeros(SLOTS, SLOT)
 """All slots; never released, since a thread of FFmpeg may log at any time."""
@@ -30,7 +30,7 @@ def callback() -> int | None:
     machine.define("snellen_av_log_format_line", _address(library.av_log_format_line2))
     machine.define("snellen_thread_ident", _address(ctypes.pythonapi.PyThread_get_thread_ident))
     machine.define("snellen_log_memory", memory.ctypes.data)
-    texts = [Path(__file__).with_name(f"log_{name}.py").read_bytes() for name in _SOURCES]
+    texts = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in _SOURCES]
     return machine.address("log", (texts, av.logging.ERROR, av.logging.VERBOSE), _compiled)
 
 
@@ -38,9 +38,9 @@ _SOURCES = ("callback", "layout")
 
 
 def _compiled(name: str) -> machine.Code:
-    from snellen.video import log_callback
+    from snellen.video.logs import callback as source
 
-    return log_callback.code(name)
+    return source.code(name)
 
 
 def _address(function: Any) -> int:

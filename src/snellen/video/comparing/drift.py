@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from snellen.video.luma_reader import Luma, LumaReader
+from snellen.video.comparing.luma_reader import Luma, LumaReader
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.source.pace import UNTIMED, Y4M

@@ -7,10 +7,8 @@ from fractions import Fraction
 
 from snellen.errors import InputError
 from snellen.video import pixels
-from snellen.video.ffmpeg import UNSPECIFIED
-from snellen.video.media import Change, MediaInfo
-from snellen.video.resize import METHOD
-from snellen.video.turning import (
+from snellen.video.comparing.resize import METHOD
+from snellen.video.comparing.turning import (
     applies,
     lies_across,
     orientation,
@@ -18,6 +16,8 @@ from snellen.video.turning import (
     shown_size,
     stored_size,
 )
+from snellen.video.ffmpeg import UNSPECIFIED
+from snellen.video.media import Change, MediaInfo
 
 _SAME_RATE = Fraction(1, 2000)
 """Ratio by which equal rates may differ due to a container's clock: half of that of 24 to

@@ -1,0 +1,1 @@
+"""Two videos are compared: their frames in pairs, and in what they differ."""

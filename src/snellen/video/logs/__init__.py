@@ -1,0 +1,1 @@
+"""Messages of FFmpeg, and complaints about an input among them."""

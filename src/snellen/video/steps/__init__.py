@@ -1,0 +1,1 @@
+"""Steps that are made of others: chains, alpha channels, a region of the picture."""
