@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from snellen.cli.commands import cli
-from snellen.cli.types import Written
+from snellen.cli.groups import Written
 from support.cli import names, run
 
 pytestmark = pytest.mark.usefixtures("signals")

@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from snellen.cli import terminal
-from snellen.cli.groups import FILES, MACHINE, REPORT, Command, group
+from snellen.cli.groups import FILES, MACHINE, NAMED, REPORT, WRITTEN, Command, Whole, group
 from snellen.cli.options import OVERWRITE
-from snellen.cli.types import NAMED, WRITTEN, Whole
 from snellen.errors import SnellenError
 from snellen.files import atomic
 

@@ -8,8 +8,7 @@ from importlib import import_module
 import click
 
 from snellen._version import __version__
-from snellen.cli import groups, recipes
-from snellen.cli.completion import VARIABLE
+from snellen.cli import groups, recipes, terminal
 
 COMMANDS = {
     "upscale": "Enlarge videos and images by super-resolution.",
@@ -29,6 +28,8 @@ EXAMPLES = (
 )
 _WITHOUT_SETTINGS = ("doctor", "completion")
 """Commands that take neither defaults nor recipes."""
+VARIABLE = "_SNELLEN_COMPLETE"
+"""Environment variable by which a shell asks for completions: click's convention."""
 
 
 class _Lazy(click.Group):
@@ -40,7 +41,9 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"snellen.cli.{cmd_name}"), cmd_name)
+        command = self.commands.get(cmd_name)
+        if command is None:
+            command = getattr(import_module(f"snellen.cli.{cmd_name}"), cmd_name)
         _allow_debug(command)
         if cmd_name not in _WITHOUT_SETTINGS:
             _allow_recipes(command)
@@ -58,6 +61,28 @@ class _Lazy(click.Group):
 @click.version_option(__version__, prog_name="snellen")
 def cli() -> None:
     """Make pictures sharper, and say how sharp they are."""
+
+
+@cli.command(
+    cls=groups.Command,
+    examples=[
+        ("once, of fish", "snellen completion fish > ~/.config/fish/completions/snellen.fish"),
+        ("a line of ~/.bashrc; likewise with zsh in ~/.zshrc",
+         'eval "$(snellen completion bash)"'),
+    ],
+)  # fmt: skip
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Write what SHELL (bash, zsh, fish) runs to complete commands, options, values and files.
+
+    Names of recipes are completed, too.
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    terminal.out(*kind(ctx.find_root().command, {}, "snellen", VARIABLE).source().splitlines())
 
 
 def invoke(words: list[str]) -> int:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import report_of
-from snellen.cli.groups import FILES, REPORT, Command, group
+from snellen.cli.groups import FILES, NAMED, REPORT, WRITTEN, Command, group
 from snellen.cli.options import REPORTING, all_of, values
 from snellen.cli.reports import command_line, print_result
-from snellen.cli.types import NAMED, WRITTEN
 from snellen.errors import InputError, SnellenError
 from snellen.jobs.kinds.compare import CompareJob
 from snellen.schema import nested

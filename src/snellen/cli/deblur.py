@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import facts, report_of, run_files, sentence
-from snellen.cli.groups import Command, group
+from snellen.cli.groups import NAMED, Command, Output, group
 from snellen.cli.options import file_command, values
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
-from snellen.cli.types import NAMED, Output
 from snellen.jobs.kinds.deblur import DeblurJob, psf_targets
 from snellen.jobs.options.positions import Region
 from snellen.schema import BLUR, REGION, nested

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.cli import interrupts, previews, reports, terminal
+from snellen.cli.groups import PIPE, Output
 from snellen.cli.options import in_options
 from snellen.cli.report import NORMAL, QUIET, VERBOSE, Report
-from snellen.cli.types import PIPE, Output
 from snellen.errors import InputError, SnellenError
 
 if TYPE_CHECKING:

@@ -8,8 +8,18 @@ from typing import Any
 
 import click
 
-from snellen.cli.groups import FILES, REPORT, Decorator, group, optional_choice
-from snellen.cli.types import NAMED, NUMBER, OUTPUT, WRITTEN, Whole
+from snellen.cli.groups import (
+    FILES,
+    NAMED,
+    NUMBER,
+    OUTPUT,
+    REPORT,
+    WRITTEN,
+    Decorator,
+    Whole,
+    group,
+    optional_choice,
+)
 from snellen.errors import InputError, worded
 from snellen.jobs.options.options import RunOptions
 from snellen.schema import Parameter, parameters

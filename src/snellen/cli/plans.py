@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from snellen.cli.groups import MACHINES, group
-from snellen.cli.types import WRITTEN
+from snellen.cli.groups import MACHINES, WRITTEN, group
 from snellen.errors import InputError, unexpected
 from snellen.jobs.options.options import FileOptions
 from snellen.schema import with_effect

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from snellen.addresses import without_secrets
-from snellen.cli.groups import group
+from snellen.cli.groups import NUMBER, Whole, group
 from snellen.cli.options import key, option
 from snellen.cli.terminal import counted
-from snellen.cli.types import NUMBER, Whole
 from snellen.errors import InputError, SnellenError, worded
 from snellen.schema import parameters
 

@@ -11,10 +11,9 @@ import click
 
 from snellen.addresses import without_secrets
 from snellen.cli import recipes
-from snellen.cli.groups import FILES, group
+from snellen.cli.groups import FILES, NUMBER, WRITTEN, group
 from snellen.cli.options import option
 from snellen.cli.terminal import counted
-from snellen.cli.types import NUMBER, WRITTEN
 from snellen.errors import InputError, SnellenError, worded
 from snellen.metrics.registry import title
 

@@ -11,7 +11,7 @@ import click
 
 from snellen.cli import interrupts, terminal
 from snellen.cli.files import reporting
-from snellen.cli.groups import FILES, REPORT, Command, group
+from snellen.cli.groups import FILES, NAMED, PIPE, REPORT, Command, group
 from snellen.cli.options import REPORTING, all_of, values
 from snellen.cli.report import Report
 from snellen.cli.reports import command_line, report_options, taken, write
@@ -25,7 +25,6 @@ from snellen.cli.score_text import (
     statistics,
     write_line,
 )
-from snellen.cli.types import NAMED, PIPE
 from snellen.errors import InputError, SnellenError
 from snellen.jobs.kinds.score import ScoreJob
 from snellen.schema import nested

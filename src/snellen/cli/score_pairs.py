@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, terminal
+from snellen.cli.groups import PIPE
 from snellen.cli.options import in_options, option
 from snellen.cli.report import Report
 from snellen.cli.score_text import write_line
-from snellen.cli.types import PIPE
 from snellen.errors import InputError
 from snellen.metrics.registry import title
 

@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, report, terminal
-from snellen.cli.groups import FILES, MACHINE, METHOD, REPORT, Command, group
+from snellen.cli.groups import (
+    FILES,
+    MACHINE,
+    METHOD,
+    NAMED,
+    NUMBER,
+    REPORT,
+    WRITTEN,
+    Command,
+    Whole,
+    group,
+)
 from snellen.cli.options import MAX_PIXELS, OVERWRITE, key_values, option
-from snellen.cli.types import NAMED, NUMBER, WRITTEN, Whole
 from snellen.errors import InputError, worded
 
 if TYPE_CHECKING:

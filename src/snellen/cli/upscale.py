@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli.files import facts, report_of, run_files, sentence
-from snellen.cli.groups import Command
+from snellen.cli.groups import NAMED, Command, Output
 from snellen.cli.options import file_command, values
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
 from snellen.cli.previews import preview_options
 from snellen.cli.reports import report_options
-from snellen.cli.types import NAMED, Output
 from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.schema import nested
 from snellen.upscaling.shipped import TITLES
