@@ -28,12 +28,12 @@ from benchmarks.fft_candidates import candidates
 from benchmarks.stock.fft import cufft
 from snellen.bench import clock, runner
 from snellen.bench.clock import Line, spread
-from snellen.bench.fft import KINDS, SIDES, WITHIN, Transform
 from snellen.fft import small, square
 from snellen.fft.square import Variant
 from snellen.gpu import device as devices
 from snellen.gpu import graph
 from snellen.gpu.reserved import Reserved
+from snellen_lab.bench.fft import KINDS, SIDES, WITHIN, Transform
 
 REPEATED = {1: 100, 16: 60, 132: 20, 1024: 4}
 """Batches, and how often each is transformed in one CUDA graph."""

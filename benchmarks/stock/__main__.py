@@ -6,13 +6,12 @@ import sys
 from functools import partial
 
 from benchmarks.command import arguments, write
-from benchmarks.stock.run import run
-from snellen.bench.runner import METHODS
+from benchmarks.stock.run import CASES, run
 
 
 def main() -> int:
     """Measure, and write the report; return the exit status."""
-    given = arguments(__doc__, lambda parser: parser.add_argument("method", choices=METHODS))
+    given = arguments(__doc__, lambda parser: parser.add_argument("method", choices=CASES))
     report = run(
         given.method, given.repeats, partial(print, flush=True), device=given.device,
         quick=given.quick,

@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks.stock.run import Stock
 from snellen.bench.clock import Line
-from snellen.bench.fft import REPEATED, Transform
 from snellen.bench.runner import Case
 from snellen.gpu import graph
+from snellen_lab.bench.fft import REPEATED, Transform
 
 NAME = "cuFFT"
 

@@ -16,6 +16,10 @@ from snellen.errors import SnellenError
 from snellen.gpu import device as devices
 
 OURS = "Snellen"
+CASES = {method: f"snellen.bench.{method}" for method in runner.METHODS} | {
+    "fft": "snellen_lab.bench.fft"
+}
+"""Modules that have cases, by the names of their commands."""
 PER_REPEAT = 2
 """Timed rounds on a GPU for each of the CPU's."""
 
@@ -56,7 +60,7 @@ def run(
     """Check and time all cases of a method beside stock libraries; return a JSON object."""
     chosen = devices.resolve(device)
     found = runner.header(method, chosen, repeats, quick, say) | {"comparison": "stock"}
-    cases: list[Case] = import_module(f"snellen.bench.{method}").cases(chosen, quick)
+    cases: list[Case] = import_module(CASES[method]).cases(chosen, quick)
     stock = import_module(f"benchmarks.stock.{method}")
     with devices.using(chosen):
         rows = [measure(case, stock.lines, chosen, repeats, say) for case in cases]

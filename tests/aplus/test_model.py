@@ -286,7 +286,7 @@ WANTED = {
 )
 def test_quality_of_the_models_of_2014(shared_data, scale, name):
     from snellen.stills.protocol import planes
-    from snellen_lab.aplus.evaluation import psnr_table
+    from snellen_lab.aplus.train import psnr_table
 
     table = psnr_table(planes(shared_data / name), models.load(f"t91-x{scale}", scale))
     assert len(table) == int(name[3:])

@@ -29,9 +29,10 @@ from benchmarks import (
 from benchmarks.results import OURS, Key
 from benchmarks.stock import run as stock
 from benchmarks.stock.run import Stock
-from snellen.bench import aplus, fft, mad, mia
+from snellen.bench import aplus, mad, mia
 from snellen.bench.clock import Line
 from snellen.errors import SnellenError
+from snellen_lab.bench import fft
 
 ROOT = Path(benchmarks.__file__).parents[1]
 FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))

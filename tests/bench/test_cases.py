@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from inspect import getsource, signature
+from itertools import product
 
 import numpy as np
 import pytest
 
-from snellen.bench import aplus, cnn, fft, inputs, mad, mia, runner
+from snellen.bench import aplus, cnn, inputs, mad, mia, runner
 from snellen.bench.mia import OPTIONS, PLAIN, Found
 from snellen.bench.reference import cnn as reference
-from snellen.errors import DeviceError, ModelError, SnellenError
+from snellen.errors import ModelError, SnellenError
 from snellen.mia.definition import SIDES
 from support.aplus.oriented import oriented_model
 from support.aplus.reference import bicubic
@@ -66,19 +67,10 @@ def test_options_on_a_gpu(monkeypatch):
     ]
 
 
-@pytest.mark.gpu
-def test_transforms_on_a_gpu(monkeypatch):
-    monkeypatch.setattr(fft, "SIDES", (32,))
-    monkeypatch.setattr(fft, "REPEATED", {1: 3, 132: 2})
-    found = measured("fft", "cuda")["cells"]
-    assert len(found) == 4 * 2 + 3 * 4 and all(cell["graph"] for cell in found)
-
-
 def test_what_the_cases_call_on_a_gpu_is_there():
     """A renamed backend is seen without a GPU, too."""
     from snellen.aplus.cuda.luma import Luma
     from snellen.cnn.cuda.luma import Luma as Network
-    from snellen.fft.plan import Plan
     from snellen.mad.cuda.backend import Backend, stage
     from snellen.mia.cuda import fused
 
@@ -97,18 +89,10 @@ def test_what_the_cases_call_on_a_gpu_is_there():
     for name in ("start", "iterate", "estimate", "psf", "close"):
         assert hasattr(fused.Backend, name)
     assert "self.layout" in getsource(fused.Backend)
-    signature(Plan).bind("r2c", 32, 32, "float32", 2)
-
-
-def test_transforms_are_for_gpus():
-    with pytest.raises(DeviceError, match="run on a GPU"):
-        fft.cases("cpu", False)
 
 
 def test_quick_has_fewer_cases():
-    for module, device in ((aplus, "cpu"), (aplus, "cuda:0"), (mad, "cpu"), (mad, "cuda:0"),
-                           (cnn, "cpu"), (cnn, "cuda:0"), (mia, "cpu"), (mia, "cuda:0"),
-                           (fft, "cuda:0")):  # fmt: skip
+    for module, device in product((aplus, cnn, mad, mia), ("cpu", "cuda:0")):
         every, few = (
             {(case.size, case.batch, case.kind) for case in module.cases(device, quick)}
             for quick in (False, True)
@@ -117,7 +101,7 @@ def test_quick_has_fewer_cases():
 
 
 def test_no_two_cells_have_one_name():
-    for module in (aplus, cnn, mad, mia, fft):
+    for module in (aplus, cnn, mad, mia):
         names = [case.name for case in module.cases("cuda:0", False)]
         assert len(set(names)) == len(names)
 
@@ -242,20 +226,6 @@ class TestMia:
     def test_shifts_are_all_different(self, side, batch):
         found = {tuple(by % side for by in mia.shift(i, side)) for i in range(batch)}
         assert len(found) == batch
-
-
-@pytest.mark.cases
-@pytest.mark.parametrize("kind", fft.KINDS)
-def test_wrong_transforms_are_found(kind):
-    case = fft.Transform(kind, 32, 64, 130)
-    right = fft.truth(kind, 32, 64)[np.arange(130) % fft.DISTINCT]
-    assert case.check(right, "cuda:0")["relative_l2"] == 0
-    assert case.planes().shape[0] == 130
-    for place in (0, 129):
-        wrong = right.copy()
-        wrong[place, 3] = wrong[place, 4]
-        with pytest.raises(SnellenError, match="relative, L2"):
-            case.check(wrong, "cuda:0")
 
 
 def test_pictures():

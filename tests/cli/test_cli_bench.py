@@ -25,7 +25,7 @@ def measured(monkeypatch):
     return report
 
 
-@pytest.mark.parametrize("method", runner.METHODS)
+@pytest.mark.parametrize("method", [*runner.METHODS, "fft"])
 def test_text(capsys, measured, method):
     assert run("bench", method) == 0
     assert capsys.readouterr() == ("a line — with ×\n", "")

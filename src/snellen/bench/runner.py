@@ -22,7 +22,7 @@ from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.jobs.machine import facts
 
-METHODS = ("aplus", "cnn", "mad", "mia", "fft")
+METHODS = ("aplus", "cnn", "mad", "mia")
 """Modules of this package that have cases; each is the name of a command."""
 FORMAT = 2
 """Format of the JSON report. Format 1, without this number, had other keys for each method."""
@@ -100,6 +100,7 @@ def run(
     *,
     device: str = "auto",
     quick: bool = False,
+    package: str = "snellen.bench",
     **more: Any,
 ) -> dict[str, Any]:
     """Check and time all cases of a method; return the report as a JSON object.
@@ -107,7 +108,7 @@ def run(
     Parameters
     ----------
     method : str
-        One of METHODS.
+        The module of `package` that has the cases.
     repeats : int
         Timed rounds on the CPU; PER_REPEAT times as many on a GPU.
     say : callable
@@ -116,6 +117,7 @@ def run(
         "auto", "cpu", "cuda" or "cuda:N".
     quick : bool
         Whether only some sizes are measured.
+    package : str
     **more
         What else the method's cases take.
 
@@ -126,7 +128,7 @@ def run(
     """
     chosen = devices.resolve(device)
     report = header(method, chosen, repeats, quick, say)
-    cases: list[Case] = import_module(f"snellen.bench.{method}").cases(chosen, quick, **more)
+    cases: list[Case] = import_module(f"{package}.{method}").cases(chosen, quick, **more)
     with devices.using(chosen):
         if chosen != "cpu":
             report["copy_gb_s"] = clock.copy_rate()

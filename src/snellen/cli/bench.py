@@ -16,8 +16,8 @@ from snellen.errors import SnellenError
 from snellen.files import atomic
 
 MEASURED = "What is measured"
-LARGER = {"calls": "bench.calls.run", "scale": "bench.scale"}
-"""Modules of snellen-lab that measure more than a method."""
+LARGER = {"calls": "bench.calls.run", "scale": "bench.scale", "fft": "bench.fft"}
+"""Modules of snellen-lab that measure more, or less, than a method."""
 _DEVICE = click.option(
     "--device",
     default="auto",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen._version import __version__
+from snellen.aplus.cpu import Luma
 from snellen.aplus.features import margin
 from snellen.aplus.model import Model
 from snellen.aplus.training import Report, Settings
@@ -22,8 +23,8 @@ from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
+from snellen.stills import evaluation
 from snellen.stills.protocol import require
-from snellen_lab.aplus.evaluation import psnr_table
 from snellen_lab.aplus.ksvd import ksvd
 from snellen_lab.aplus.projections import learn
 from snellen_lab.aplus.samples import Samples, dictionary_windows, grid, principal, pyramid
@@ -212,3 +213,20 @@ def _described(model: Model, settings: Settings, report: Report) -> Model:
     }
     about = {name: value for name, value in about.items() if value}
     return Model(model.scale, model.window, model.anchors, model.basis, model.projections, about)
+
+
+def psnr_table(images: Mapping[str, npt.NDArray[np.float32]], model: Model) -> dict[str, float]:
+    """Return the PSNR in dB of each image when it is shrunk and enlarged again by `model`.
+
+    Parameters
+    ----------
+    images : dict
+        Name → (H, W) float32 luma in 0 … 1, as `planes` reads it from a folder.
+    model : Model
+
+    Raises
+    ------
+    InputError
+        An image is so small that no pixel is left without its borders.
+    """
+    return evaluation.psnr_table(images, model.scale, partial(Luma, model))

@@ -16,8 +16,8 @@ from snellen.upscaling.models import load
 from snellen_lab.aplus.__main__ import main
 from snellen_lab.aplus.clusters import clusters, nearest
 from snellen_lab.aplus.equations import Equations
-from snellen_lab.aplus.evaluation import psnr_table
 from snellen_lab.aplus.oriented import Settings, clean, train
+from snellen_lab.aplus.train import psnr_table
 from support.aplus import reference
 from support.aplus.drawings import drawing
 

@@ -29,7 +29,7 @@ class LutStep(Holder, Step):
     """Send each pixel's colour through a look-up table.
 
     Red, green and blue are float32 from the code values to the code values: luma and chroma (see
-    `chroma`) of the film's matrix and range become colours, which the table maps by tetrahedral
+    `planes`) of the film's matrix and range become colours, which the table maps by tetrahedral
     interpolation (linear with a 1D table), and these become luma and chroma of the same matrix and
     range, rounded once.
 

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from scipy import fft as scipy_fft
 
 from snellen import fft
-from snellen.bench.runner import Case, Figures, Kernel
+from snellen.bench import runner
+from snellen.bench.runner import Case, Figures, Kernel, Say
 from snellen.errors import DeviceError, SnellenError
 from snellen.gpu import graph
 from snellen.gpu.reserved import Reserved
@@ -29,6 +30,13 @@ DISTINCT = 127
 multiprocessors further is seen."""
 WITHIN = 4e-7
 """Relative L2 error of every plane: as is asked of float32 at 128²."""
+
+
+def run(
+    method: str, repeats: int, say: Say, *, device: str = "auto", quick: bool = False
+) -> dict[str, Any]:
+    """Check and time all cases, as `runner.run` does those of the methods."""
+    return runner.run(method, repeats, say, device=device, quick=quick, package="snellen_lab.bench")
 
 
 def cases(device: str, quick: bool) -> list[Case]:
