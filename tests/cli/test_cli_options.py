@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import snellen
 from snellen.cli import groups
-from snellen.cli.commands import COMMANDS
+from snellen.cli.commands import COMMANDS, cli
 from snellen.cli.options import option
 from support.cli import run
 
@@ -25,8 +24,7 @@ def options():
     found = {"INPUT", "REF", "DIST", "FILES"}
     found |= {"--method", "--source"}  # of upscale, where the models of the package leave a choice
     for name in COMMANDS:
-        command = getattr(import_module(f"snellen.cli.{name}"), name)
-        for parameter in command.params:
+        for parameter in cli.get_command(None, name).params:
             found.update(parameter.opts)
     return found
 
