@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import snellen
-from snellen.frames.brief import Brief
-from snellen.frames.brief_values import brief
+from snellen.frames.brief import Brief, brief
 from snellen.jobs import Clip, MadSettings, ScoreJob, ScoreRow, ScoreTable, UpscaleJob
 
 PLANE = np.zeros((480, 640), np.uint8)

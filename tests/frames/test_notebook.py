@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import snellen
-from snellen.frames import notebook
+from snellen.frames import brief, notebook
 from snellen.jobs import ScoreRow, ScoreTable, UpscaleJob, UpscaleResult
 from snellen.mad import heatmap
 from support.mad.drawn import pair
@@ -44,7 +44,7 @@ def test_a_score_shows_numbers_and_maps(random):
 def test_scores_of_a_batch_are_rows_of_which_few_are_shown():
     many = np.arange(25.0)
     html = snellen.Score(many, many, many, np.zeros((25, 9, 9)))._repr_html_()
-    assert html.count("<tr>") == 1 + notebook.ROWS + 1 and "… 15 more" in html
+    assert html.count("<tr>") == 1 + brief.ROWS + 1 and "… 15 more" in html
     assert not pictures(html)
 
 

@@ -16,8 +16,7 @@ from PIL.TiffImagePlugin import IFDRational
 
 import snellen
 from snellen.errors import InputError
-from snellen.frames.still_origin import Mapping, Origin, origin_of
-from snellen.frames.still_value import oriented
+from snellen.frames.still_value import Mapping, Origin, oriented, origin_of
 from snellen.stills import attached, exif_places, xmp
 from snellen.stills.still import read, write, write_pages
 from support.cli import run

@@ -28,8 +28,7 @@ from snellen.errors import InputError, quoted
 from snellen.frames.frame import Format, Frame, Plane
 from snellen.frames.luma import levels
 from snellen.frames.quantise import recode
-from snellen.frames.step import Step, Traits
-from snellen.frames.unchanged import Unchanged
+from snellen.frames.step import Step, Traits, Unchanged
 from snellen.frames.values import number, whole
 from snellen.process import Holder, Home
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from numbers import Number
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,25 @@ LOCKED = 1 << 28  # bytes that results may take of page-locked memory in any cas
 LOCKED_SHARE = 8  # beyond that, the part of the main memory that may be page-locked
 _AXES = 64  # of an array of NumPy at most
 ADVICE = "copy it to main memory first (PyTorch: .cpu(), CuPy: .get())"
+
+
+class Exporting(Protocol):
+    """An array of a library that exports by DLPack: NumPy's, CuPy's, PyTorch's."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any:
+        """Return a capsule."""
+        ...
+
+    def __dlpack_device__(self) -> Any:
+        """Return kind and number of the device."""
+        ...
+
+
+DLPack = TypeVar("DLPack", bound=Exporting)
+"""The type of such an array: results have it too."""
+
+Sample = TypeVar("Sample", bound=np.generic)
+"""The type of the samples of NumPy's arrays; the shape of a result is not known."""
 
 
 def library(array: Any) -> Any:

@@ -1,12 +1,11 @@
-"""How results show themselves in a notebook: small tables and pictures as HTML, without a library.
+"""How pictures show themselves in a notebook: as HTML, without a library; `brief` has tables.
 
-Whatever comes from a file (its name, a warning) is escaped; nothing is read from the disk.
+Texts are escaped, as they may come from files; nothing is read from the disk.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
 from html import escape
 from io import BytesIO
 from typing import Any
@@ -14,24 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.frames.brief_values import brief
-
 LONGEST = 384
 """Pixels of the longer side of a picture that is shown; larger ones are shrunk."""
-ROWS = 10
-"""Rows of a table that are shown."""
 
 Pixels = npt.NDArray[np.uint8]
-
-
-def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table; of many rows the first ones, and how many follow."""
-    every = list(rows)
-    lines = [_row("th", head)] if head else []
-    lines += [_row("td", row) for row in every[:ROWS]]
-    if (more := len(every) - ROWS) > 0:
-        lines.append(_row("td", [f"… {more} more"]))
-    return f"<table>{''.join(lines)}</table>"
 
 
 def picture(pixels: Pixels, text: str) -> str:
@@ -84,10 +69,3 @@ def host(array: Any) -> npt.NDArray[Any]:
     if hasattr(array, "detach"):  # PyTorch's
         array = array.detach().cpu()
     return np.asarray(array)
-
-
-def _row(kind: str, cells: Iterable[object]) -> str:
-    inside = "".join(
-        f"<{kind}>{escape(one if isinstance(one, str) else brief(one))}</{kind}>" for one in cells
-    )
-    return f"<tr>{inside}</tr>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from math import prod
@@ -19,11 +19,10 @@ from snellen.frames.frame import Format
 from snellen.frames.placement import choose_together, moved
 from snellen.frames.values import flag
 from snellen.gpu import memory
-from snellen.mad.beside import measured
 from snellen.mad.definition import Definition, Variant
 from snellen.mad.inputs import Precision, precision
-from snellen.mad.pictures import axes_of, check_samples, expect, feeding
-from snellen.mad.result import Score
+from snellen.mad.pictures import axes_of, check_samples, expect, feeding, plain
+from snellen.mad.result import Number, Score
 from snellen.mad.scorer import BYTES, Scorer
 from snellen.metrics.registry import MAD, METRICS, check_options
 from snellen.metrics.registry import chosen as named
@@ -136,7 +135,7 @@ def score(
             check_samples((one, other), peak)
             none = np.full(batch, np.nan) if batch else np.nan
             found = Score(none, none, none)
-        others = measured((one, other), _pairs(axes, batch), batch, peak, names)
+        others = _measured((one, other), _pairs(axes, batch), batch, peak, names)
         found = replace(found, others=others)
         if not maps:
             return found
@@ -254,3 +253,23 @@ def _pairs(
             np.unravel_index(int(one[pair]), batches[0]),
             np.unravel_index(int(other[pair]), batches[1]),
         )
+
+
+def _measured(
+    both: tuple[Any, Any], pairs: Iterable[Any], batch: tuple[int, ...], peak: float,
+    names: tuple[str, ...],
+) -> dict[str, Number]:  # fmt: skip
+    """Return the scores of all metrics among `names` but MAD, by name; on the CPU."""
+    measures = {name: METRICS[name].measure for name in names if name != MAD}
+    found = {name: np.empty(prod(batch)) for name in measures}
+    current, reference = None, None
+    for number, one, other in pairs if found else ():
+        if reference is None or one != current:
+            current, reference = one, plain(both[0][one], peak, "cpu")
+        distorted = plain(both[1][other], peak, "cpu")
+        for name, numbers in found.items():
+            numbers[number] = measures[name](reference, distorted, peak)
+    return {
+        name: numbers.reshape(batch) if batch else float(numbers[0])
+        for name, numbers in found.items()
+    }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError
-from snellen.frames.brief import FLAT, Brief
+from snellen.frames.brief import FLAT, Brief, table
 from snellen.metrics import registry
 
 Number = float | npt.NDArray[np.float64]
@@ -69,7 +69,7 @@ class Score(Brief):
 
     def _repr_html_(self) -> str:
         """Return the scores as a table, and the maps of one picture as heat maps, for notebooks."""
-        from snellen.frames.notebook import picture, table
+        from snellen.frames.notebook import picture
         from snellen.mad.heatmap import drawn
 
         named = {"mad": self.mad, "hi": self.hi, "lo": self.lo, **self.others}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from snellen.engine.prepared import allocating
 from snellen.errors import InputError
 from snellen.frames import arrays, white
-from snellen.frames.array_types import DLPack, Sample
+from snellen.frames.arrays import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.caution import caution
 from snellen.frames.channels import ChannelAxis, Channels

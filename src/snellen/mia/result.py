@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-from snellen.frames.brief import Brief
+from snellen.frames.brief import Brief, table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,7 @@ class Restored(Brief, Generic[Array]):
 
     def _repr_html_(self) -> str:
         """Return the figures, a single picture and its blur, for notebooks."""
-        from snellen.frames.notebook import picture, pixels, table
+        from snellen.frames.notebook import picture, pixels
 
         names = ("fit", "iterations", "outcome")
         found = table(["Restored", ""], [(one, getattr(self, one)) for one in names])

@@ -9,7 +9,7 @@ from typing import Any
 from PIL import ExifTags, Image
 from PIL.TiffImagePlugin import IFDRational
 
-from snellen.frames.still_origin import Mapping
+from snellen.frames.still_value import Mapping
 
 _WIDTH, _HEIGHT = 40962, 40963
 _RELATED_WIDTH, _RELATED_HEIGHT = 4097, 4098

@@ -12,8 +12,7 @@ from snellen.errors import InputError
 from snellen.files.signatures import HEVC_BRANDS
 from snellen.files.still_formats import HEIC
 from snellen.frames import limits
-from snellen.frames.still_origin import origin_of
-from snellen.frames.still_value import Header, Still, widened
+from snellen.frames.still_value import Header, Still, origin_of, widened
 from snellen.stills import attached
 from snellen.stills.boxes import brands
 from snellen.stills.image_file import size_of

@@ -14,8 +14,7 @@ from snellen import process
 from snellen.errors import InputError
 from snellen.files.still_formats import DNG
 from snellen.frames import limits
-from snellen.frames.still_origin import origin_of
-from snellen.frames.still_value import Header, Still
+from snellen.frames.still_value import Header, Still, origin_of
 from snellen.stills import tiff
 from snellen.stills.image_file import size_of
 from snellen.stills.still_metadata import XMP, stripped, upright

@@ -7,13 +7,22 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from PIL import ExifTags, Image
 
 from snellen.errors import InputError
+from snellen.frames import limits
 from snellen.frames.pillow_pixels import Samples, samples
-from snellen.frames.still_origin import TRANSPOSING, origin_of
-from snellen.frames.still_value import SEVERAL, Header, Still, oriented, widened
-from snellen.stills import attached, boxes, damage, deep
+from snellen.frames.still_value import (
+    SEVERAL,
+    TRANSPOSING,
+    Header,
+    Still,
+    oriented,
+    origin_of,
+    widened,
+)
+from snellen.stills import attached, boxes, damage
 from snellen.stills.image_file import (
     check_header,
     check_kind,
@@ -23,6 +32,8 @@ from snellen.stills.image_file import (
 from snellen.stills.still_metadata import gathered
 from snellen.stills.tiff_pages import FirstPage, Page
 
+_DEEP = {"PNG": "png", "PPM": "ppm", "JPEG2000": "jpeg2000"}
+"""FFmpeg's decoders of 16-bit colour, which Pillow has not, by Pillow's names of formats."""
 _END = b"\xff\xd9"
 """JPEG's marker EOI."""
 _BEHIND_THE_FIRST = np.s_[20:], np.s_[:20, 20:]
@@ -110,7 +121,7 @@ def _read(path: Path, image: Image.Image, file: BinaryIO, said: list[str], kind:
     grey_alpha = False
     if _has_16_bit_colour(image, kind):
         file.seek(0)
-        pixels = deep.decode(file.read(), str(image.format), alpha)
+        pixels = _decoded(file.read(), str(image.format), alpha)
         if image.format == "JPEG2000":
             pixels = widened(pixels, bits)
     else:
@@ -153,7 +164,7 @@ def _samples(path: Path, image: Image.Image, profile: bytes | None) -> Samples:
 
 def _has_16_bit_colour(image: Image.Image, kind: _Kind) -> bool:
     """Return whether the file has 16-bit colour, which Pillow would reduce to 8 bits."""
-    if image.mode not in ("RGB", "RGBA") or image.format not in deep.DECODERS:
+    if image.mode not in ("RGB", "RGBA") or image.format not in _DEEP:
         return False
     if image.format == "JPEG2000":
         return kind.bits > 8
@@ -174,3 +185,19 @@ def _reduced(image: Image.Image, kind: _Kind) -> list[str]:
     if image.mode == "CMYK" and ";16" in str(kind.raw):
         return ["its 16 bits a sample are read as 8"]
     return []
+
+
+def _decoded(data: bytes, kind: str, alpha: bool) -> npt.NDArray[Any]:
+    """Return the pixels of a whole file of a kind of `_DEEP` (FFmpegError: it is damaged)."""
+    # (H, W, 3) uint16, or with `alpha` (H, W, 4).
+    import av  # which most pictures do without
+    from av.packet import Packet
+
+    decoder: Any = av.CodecContext.create(_DEEP[kind], "r")
+    decoder.thread_count = 1
+    decoder.options = {"max_pixels": str(limits.greatest())}
+    frames = [*decoder.decode(Packet(data)), *decoder.decode(None)]
+    if not frames:
+        raise ValueError("there are no pixels in it")
+    pixels: npt.NDArray[Any] = frames[0].to_ndarray(format="rgba64le" if alpha else "rgb48le")
+    return pixels

@@ -9,8 +9,7 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from snellen.errors import InputError
 from snellen.frames import limits
-from snellen.frames.still_origin import TRANSPOSING, origin_of
-from snellen.frames.still_value import Header, Still, oriented
+from snellen.frames.still_value import TRANSPOSING, Header, Still, oriented, origin_of
 from snellen.frames.tiff_kinds import kind_of
 from snellen.stills import damage, tiff
 from snellen.stills.image_file import size_of

@@ -17,8 +17,7 @@ from snellen.errors import InputError
 from snellen.files import atomic
 from snellen.files.containers import container
 from snellen.files.still_formats import FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
-from snellen.frames.still_origin import Mapping
-from snellen.frames.still_value import Array, Still
+from snellen.frames.still_value import Array, Mapping, Still
 from snellen.stills import exif_places, png, tiff, tiff_write, xmp
 from snellen.stills.still_metadata import png_info, segment
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from snellen.frames.still_origin import Mapping
+from snellen.frames.still_value import Mapping
 
 if TYPE_CHECKING:
     from xml.dom.minidom import Element

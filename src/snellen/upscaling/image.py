@@ -14,7 +14,7 @@ from snellen.engine.engine import SLOTS
 from snellen.engine.prepared import borrowed
 from snellen.engine.several import shared
 from snellen.frames import arrays
-from snellen.frames.array_types import DLPack, Sample
+from snellen.frames.arrays import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.colour import rgb, ycc

@@ -11,9 +11,8 @@ from scipy.signal import fftconvolve
 
 from snellen.mia.l0 import crops, prior
 from snellen.mia.l0.cuda import reduce
-from snellen.mia.l0.leastsquares import conjugate_gradients
+from snellen.mia.l0.leastsquares import conjugate_gradients, pruned
 from snellen.mia.l0.problem import Problem
-from snellen.mia.l0.prune import pruned
 from support.mia import drawn
 
 EDGE = 8 * 10  # of crops for a PSF of 9 × 9

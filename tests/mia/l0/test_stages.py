@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from snellen.mia.l0 import gradients, latent, leastsquares, prune, pyramid
+from snellen.mia.l0 import gradients, latent, leastsquares, pyramid
 from snellen.mia.l0.transform import Transform
 from snellen.mia.psf import to_period
 from support.mia import drawn, reference
@@ -266,7 +266,7 @@ def test_an_energy_near_the_smallest_number_ends_the_search():
 def test_negative_and_faint_values_go():
     psf = np.zeros((5, 5))
     psf[2] = [-9, 1.0, 0.051, 0.049, 0]
-    found = prune.pruned(psf)
+    found = leastsquares.pruned(psf)
     np.testing.assert_allclose(found[2], np.array([0, 1, 0.051, 0, 0]) / 1.051, rtol=1e-14)
     assert np.count_nonzero(found) == 2
 
@@ -276,7 +276,7 @@ def test_small_parts_go():
     psf = np.zeros((9, 9))
     psf[[0, 1, 2], [0, 1, 2]] = 3  # 9
     psf[4, 4], psf[8, 0], psf[0, 8] = 1, 1.4, 0.8  # of 12.2: 8 %, 11 %, 7 %
-    found = prune.pruned(psf)
+    found = leastsquares.pruned(psf)
     assert set(zip(*np.nonzero(found), strict=True)) == {(0, 0), (1, 1), (2, 2), (8, 0)}
     assert found.sum() == pytest.approx(1)
 
@@ -284,9 +284,9 @@ def test_small_parts_go():
 def test_where_all_parts_are_small_they_stay():
     psf = np.zeros((9, 9))
     psf[::2, ::2] = 1  # 25 of 4 %
-    np.testing.assert_array_equal(prune.pruned(psf), psf / 25)
+    np.testing.assert_array_equal(leastsquares.pruned(psf), psf / 25)
 
 
 def test_nothing_is_left_of_nothing():
-    assert (prune.pruned(np.zeros((3, 3))) == 0).all()
-    assert (prune.pruned(np.full((3, 3), -1.0)) == 0).all()
+    assert (leastsquares.pruned(np.zeros((3, 3))) == 0).all()
+    assert (leastsquares.pruned(np.full((3, 3), -1.0)) == 0).all()

@@ -14,8 +14,7 @@ from snellen.filters.lut.coding import Matrix
 from snellen.filters.lut.cube import Cube, load
 from snellen.filters.lut.planes import Planes
 from snellen.frames.frame import Format, Frame
-from snellen.frames.step import Step, Traits
-from snellen.frames.unchanged import Unchanged
+from snellen.frames.step import Step, Traits, Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home

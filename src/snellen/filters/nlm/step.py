@@ -22,8 +22,7 @@ from snellen.filters.nlm.definition import (
 )
 from snellen.frames import arrays, values
 from snellen.frames.frame import Format, Frame, Plane, check_format
-from snellen.frames.step import Step, Traits
-from snellen.frames.unchanged import Unchanged
+from snellen.frames.step import Step, Traits, Unchanged
 from snellen.gpu import device as devices
 from snellen.gpu import profile
 from snellen.process import Holder, Home

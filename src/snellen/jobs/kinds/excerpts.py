@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.frames.step import Step
-from snellen.frames.unchanged import Unchanged
+from snellen.frames.step import Step, Unchanged
 from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.enhance import Enhancement, enhanced
 from snellen.jobs.kinds.upscale import UpscaleJob

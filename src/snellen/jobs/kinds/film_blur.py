@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.files import atomic
-from snellen.frames.unchanged import Unchanged
+from snellen.frames.step import Unchanged
 from snellen.jobs.options import psf_files
 from snellen.jobs.options.fields import Psf, Rows
 from snellen.jobs.steps.deblur_step import UNSEEN, DeblurStep, FrameFits

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from snellen.errors import InputError
 from snellen.files import atomic
-from snellen.frames.still_origin import Origin
+from snellen.frames.still_value import Origin
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from snellen.files import atomic
-from snellen.frames.brief import FLAT, Brief
+from snellen.frames.brief import FLAT, Brief, table
 from snellen.metrics import registry
 from snellen.metrics.pooling import Pooled, pool, pool_psnr
 
@@ -92,8 +92,6 @@ class ScoreTable(Brief):
 
     def _repr_html_(self) -> str:
         """Return statistics and the worst rows, for notebooks."""
-        from snellen.frames.notebook import table
-
         pooled = {name: one.facts() for name, one in self.pooled().items()}
         head = list(next(iter(pooled.values())))
         lines = [

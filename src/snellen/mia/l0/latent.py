@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from snellen.cpu.compiled import compiled
 from snellen.frames.arrays import library
-from snellen.mia.l0 import pointwise
 from snellen.mia.l0.gradients import differences, divergence
 from snellen.mia.l0.transform import Transform
 
@@ -59,16 +59,21 @@ def latent(
 
 
 def _edges(f: Any, least: float, at: Transform) -> Any:
-    """Return the divergence of those gradients g whose square is at least λ / β."""
-    out = at.plane
-    at.strips.run(pointwise.edges, f, least, out)
-    return out
+    """Return the divergence of those gradients g of f, periodic, whose square is at least λ / β."""
+
+    def rows(first: int, last: int) -> None:
+        _keep(f, least, np.empty((3, f.shape[1])), at.plane, first, last)
+
+    at.strips.run(rows)
+    return at.plane
 
 
-def _divided(*arguments: Any) -> Any:
+def _divided(
+    data: Any, power: Any, down: Any, across: Any, beta: float, spectrum: Any, at: Transform
+) -> Any:
     """Return the spectrum of f of that of g's divergence, in place."""
-    *numbers, spectrum, at = arguments
-    at.strips.run(pointwise.divide, *numbers, spectrum)
+    wanted, numbers = data.view(np.float64), spectrum.view(np.float64)
+    at.strips.run(_divide, wanted, power, down, across, beta, numbers)
     return spectrum
 
 
@@ -87,3 +92,34 @@ def _divided_there(
     spectrum += data
     spectrum /= power + beta * (down[:, None] + across)
     return spectrum
+
+
+@compiled
+def _keep(f, least, rows, out, first, last):  # type: ignore[no-untyped-def]
+    height, width = f.shape
+    across, down, above = rows[0], rows[1], rows[2]
+    for i in range(first - 1, last):
+        row, below, to = f[i % height], f[(i + 1) % height], out[i % height]
+        for j in range(width - 1):
+            across[j] = row[j + 1] - row[j]
+        across[width - 1] = row[0] - row[width - 1]
+        for j in range(width):
+            vertical = below[j] - row[j]
+            keep = across[j] * across[j] + vertical * vertical >= least
+            across[j] = across[j] if keep else 0.0
+            down[j] = vertical if keep else 0.0
+        if i >= first:
+            to[0] = across[width - 1] - across[0] + above[0] - down[0]
+            for j in range(1, width):
+                to[j] = across[j - 1] - across[j] + above[j] - down[j]
+        down, above = above, down
+
+
+@compiled
+def _divide(data, power, down, across, beta, spectrum, first, last):  # type: ignore[no-untyped-def]
+    for i in range(first, last):
+        row, wanted, blur = spectrum[i], data[i], power[i]
+        for k in range(len(blur)):
+            share = 1.0 / (blur[k] + beta * (down[i] + across[k]))
+            row[2 * k] = (beta * row[2 * k] + wanted[2 * k]) * share
+            row[2 * k + 1] = (beta * row[2 * k + 1] + wanted[2 * k + 1]) * share

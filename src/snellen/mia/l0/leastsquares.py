@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import ndimage
 
 from snellen.cpu import transforms as fft
 from snellen.frames.arrays import library
@@ -20,6 +21,9 @@ from snellen.mia.psf import to_period
 
 RIDGE = 2.0  # weight of ‖h‖² for pictures in 0 … 1; Pan et al. 2014
 STEPS = 15  # conjugate gradient steps; our experiments with Levin's images
+FAINT = 0.05  # values below this share of the greatest are pruned; ibid.
+SMALL = 0.1  # connected components below this share of the sum are pruned; ibid.
+NEIGHBOURS = np.ones((3, 3))  # 8-connectivity, since the path of a shaking hand has diagonals
 
 Pair = tuple[Any, Any]
 """Two planes or spectra: of horizontal and of vertical gradients."""
@@ -110,3 +114,18 @@ def _lags(correlation: Any, side: int) -> Float64:
     found = correlation[rows[:, None], columns[None, :]]
     lags: Float64 = found if xp is np else found.get()
     return lags
+
+
+def pruned(psf: Float64) -> Float64:
+    """Return a PSF without negative or faint values and without small components, sum 1.
+
+    If all components are small, all stay. If nothing is left, the result is 0.
+    """
+    least = max(FAINT * psf.max(), np.finfo(np.float64).tiny)
+    result: Float64 = np.where(psf < least, 0, psf)
+    labels, count = ndimage.label(result, NEIGHBOURS)
+    masses = np.bincount(labels.ravel(), result.ravel(), count + 1)
+    small = masses < SMALL * result.sum()
+    if not small[1:].all():
+        result[small[labels]] = 0
+    return result / (result.sum() or 1)

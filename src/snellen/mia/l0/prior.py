@@ -2,7 +2,7 @@
 
 At each level of the pyramid (pyramid.py), each iteration computes the latent picture with few edges
 (latent.py), takes its strongest gradients (gradients.py), estimates the PSF between them and the
-gradients of the blurred picture (leastsquares.py), and prunes it (prune.py).
+gradients of the blurred picture, and prunes it (leastsquares.py).
 
 Xu, Zheng, Jia, CVPR 2013; Pan et al., CVPR 2014. Constants without another source are from our
 experiments with the images of Levin et al. 2009.

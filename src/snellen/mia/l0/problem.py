@@ -12,8 +12,7 @@ from snellen.cpu.pool import Pool
 from snellen.frames.arrays import library
 from snellen.mia.l0.gradients import differences, laplacian, strongest
 from snellen.mia.l0.latent import latent
-from snellen.mia.l0.leastsquares import conjugate_gradients, correlations
-from snellen.mia.l0.prune import pruned
+from snellen.mia.l0.leastsquares import conjugate_gradients, correlations, pruned
 from snellen.mia.l0.transform import Transform
 from snellen.mia.psf import to_period
 

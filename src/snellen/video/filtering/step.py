@@ -13,8 +13,7 @@ from av.video.frame import VideoFrame
 
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
-from snellen.frames.step import Step, Traits
-from snellen.frames.unchanged import Unchanged
+from snellen.frames.step import Step, Traits, Unchanged
 from snellen.process import Holder, Home
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED, reason

@@ -23,8 +23,7 @@ from snellen.mia.l0.cuda.buffers import Buffers
 from snellen.mia.l0.cuda.reduce import FILE, THREADS, whole_rows
 from snellen.mia.l0.gradients import QUANTILE, laplacian
 from snellen.mia.l0.latent import FIRST, GROWTH, LAST
-from snellen.mia.l0.leastsquares import RIDGE, STEPS
-from snellen.mia.l0.prune import FAINT, SMALL
+from snellen.mia.l0.leastsquares import FAINT, RIDGE, SMALL, STEPS
 from snellen.mia.l0.pyramid import Level, triangles
 
 WIDE = 512  # threads of a kernel that runs as one block

@@ -1,6 +1,6 @@
 // What the search of a PSF computes between cuFFT's transforms, at one level of the pyramid. All is
 // float64, as on the CPU, whose modules name the equations: latent.py, gradients.py,
-// leastsquares.py, prune.py.
+// leastsquares.py.
 //
 // Who holds what: everything is in global memory. Planes of several pictures are `stride` samples
 // apart, half spectra follow each other; blockIdx.y is the picture. A thread has one sample or
@@ -362,7 +362,7 @@ __device__ void join(int *labels, int one, int other) {
   }
 }
 
-// Prunes h into a PSF: see prune.pruned. Where nothing is left, the PSF stays as it was. `masses` are
+// Prunes h into a PSF: see leastsquares.pruned. Where nothing is left, the PSF stays as it was. `masses` are
 // the components' shares of the sum in units of 2⁻⁴⁰, because sums of integers have no order.
 extern "C" __global__ void __launch_bounds__(THREADS)
     prune(int side, double faint, double small, double tiny, double *__restrict__ h,
