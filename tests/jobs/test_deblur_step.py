@@ -8,9 +8,9 @@ import pytest
 from snellen import Deblurrer
 from snellen.frames.frame import Format, Frame
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
+from snellen.video.channel import in_flight
 from snellen.video.steps.region import RegionStep
 from snellen.video.steps.track import Track
-from snellen.video.workers import in_flight
 
 
 class Deferred(Deblurrer):

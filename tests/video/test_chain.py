@@ -14,8 +14,7 @@ from snellen.frames.step import Traits
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
 from snellen.video.steps.chain import Chain
-from snellen.video.steps.luma_operation import LumaOperation
-from snellen.video.steps.region import RegionStep
+from snellen.video.steps.region import LumaOperation, RegionStep
 from snellen.video.steps.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, picture, read
 from support.video.converting import convert, drain

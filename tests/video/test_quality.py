@@ -20,7 +20,7 @@ from snellen.metrics.registry import METRICS
 from snellen.video import vmaf
 from snellen.video.clip import Clip
 from snellen.video.convert import Aim, Encoding, Segments
-from snellen.video.quality import plan as places
+from snellen.video.quality import excerpts
 from snellen.video.quality.search import MOST, Scale, search
 from snellen.video.quality.values import Choice, Probe, Reached, pooled
 from snellen.video.segments import cuts, manifest
@@ -98,26 +98,26 @@ def test_scores_that_do_not_rise_with_crf_end_the_search():
 
 @pytest.mark.parametrize("frames", [1, 40, 180, 181, 400, 2000, 200_000])
 def test_excerpts_are_spread_over_the_film(frames):
-    length, probed, others = places.excerpts(frames, 10**6)
+    length, probed, others = excerpts.places(frames, 10**6)
     every = sorted((*probed, *others))
     assert all(0 <= one <= frames - length for one in every)
     assert all(b - a >= length for a, b in pairwise(every))
-    if frames <= places.SHORT:
+    if frames <= excerpts.SHORT:
         assert (length, every) == (frames, [0])
         return
     assert len(probed) == len(others) + 1 >= 3
     gaps = np.diff([float(one) for one in every])
     assert np.ptp(gaps) < 1e-6
-    assert len(places.excerpts(frames, 60)[1]) == 1  # one fits on the disk
+    assert len(excerpts.places(frames, 60)[1]) == 1  # one fits on the disk
 
 
 def test_frames_that_are_scored_are_spread_too():
-    picked = places.picked(range(10, 40), 4)
+    picked = excerpts.picked(range(10, 40), 4)
     assert len(set(picked)) == 4
     assert [(one - 10) * 4 // 30 for one in picked] == [0, 1, 2, 3]
-    assert len(set(places.picked(range(40), 32))) == 32
-    assert places.picked(range(3, 5), 4) == (3, 4)
-    assert places.picked(range(3), None) == (0, 1, 2)
+    assert len(set(excerpts.picked(range(40), 32))) == 32
+    assert excerpts.picked(range(3, 5), 4) == (3, 4)
+    assert excerpts.picked(range(3), None) == (0, 1, 2)
 
 
 def test_scores_are_pooled():

@@ -10,8 +10,7 @@ from snellen.frames.frame import Format, Frame
 from snellen.frames.luma import levels, samples
 from snellen.frames.step import Traits
 from snellen.video.convert import Encoding
-from snellen.video.steps.luma_operation import LumaOperation
-from snellen.video.steps.region import RegionStep, cut
+from snellen.video.steps.region import LumaOperation, RegionStep, cut
 from snellen.video.steps.track import Track
 from support.video.clips import HEIGHT, WIDTH, luma, make, read
 from support.video.converting import convert

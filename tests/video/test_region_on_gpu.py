@@ -17,8 +17,7 @@ from snellen.frames.step import Traits
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.video.steps import region
 from snellen.video.steps.chain import Chain
-from snellen.video.steps.luma_operation import LumaOperation
-from snellen.video.steps.region import RegionStep
+from snellen.video.steps.region import LumaOperation, RegionStep
 from snellen.video.steps.track import Track
 from support.fake_arrays import Numbers, install
 from support.gpu import busy

@@ -10,10 +10,9 @@ from PIL import ExifTags, Image
 
 from snellen.errors import InputError
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT
-from snellen.video import hdr
 from snellen.video.convert import Clip, Encoding
 from snellen.video.ffmpeg import chroma_location
-from snellen.video.side_data import display_matrix, light, side_data
+from snellen.video.side_data import display_matrix, light, scaled_matrix, side_data
 from snellen.video.source.decode import Source
 from support.video.clips import make, read
 from support.video.converting import convert
@@ -183,9 +182,9 @@ def test_rotation_in_y4m_is_lost_and_reported(tmp_path, step):
 
 def test_the_shift_of_a_display_matrix_grows_with_the_picture():
     matrix = (0, 65536, 0, -65536, 0, 0, 48 << 16, 3, 1 << 30)
-    grown = hdr.scaled_matrix(matrix, Fraction(2), Fraction(3))
+    grown = scaled_matrix(matrix, Fraction(2), Fraction(3))
     assert grown == (*matrix[:6], 96 << 16, 9, 1 << 30)
-    extreme = hdr.scaled_matrix((*matrix[:6], 2**31 - 1, -(2**31), 1), Fraction(2), Fraction(3))
+    extreme = scaled_matrix((*matrix[:6], 2**31 - 1, -(2**31), 1), Fraction(2), Fraction(3))
     assert extreme[6:8] == (2**31 - 1, -(2**31))
 
 

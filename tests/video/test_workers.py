@@ -17,14 +17,13 @@ from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Format, Frame
 from snellen.video import channel as channels
 from snellen.video import pixels, threads
-from snellen.video.channel import Channel
+from snellen.video.channel import Channel, Workers
 from snellen.video.comparing.compare import compare
 from snellen.video.convert import Clip, Encoding
 from snellen.video.media import Item
 from snellen.video.sink import sink
 from snellen.video.source.decode import Source
 from snellen.video.source.read import Reader
-from snellen.video.workers import Workers
 from support.video.checks import PATHS
 from support.video.clips import make, read
 from support.video.comparisons import Difference

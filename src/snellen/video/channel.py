@@ -1,11 +1,11 @@
-"""A bounded queue between two threads that passes errors both ways; waiting for threads."""
+"""Threads: a bounded queue between two, which passes errors both ways; several items in flight."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Generic, TypeVar
 
@@ -16,6 +16,7 @@ from snellen.frames.frame import Format
 from snellen.process import Home
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 DEPTHS = 4, 32
 """Items that wait between two threads, at least and at most: enough that a key frame, which takes
@@ -142,3 +143,158 @@ def join(threads: Sequence[Thread], patience: float | None = None) -> bool:
         if thread.over:
             thread.join(POLL)  # what is left of it is Python's own
     return all(thread.over for thread in running)
+
+
+class _Job(Generic[T, U]):
+    """An item, then its result; or the error that replaces it."""
+
+    def __init__(self, item: T | None = None, error: BaseException | None = None) -> None:
+        self.item = item
+        self.result: U | None = None
+        self.error = error
+        self.done = False
+
+
+class Workers(Generic[T, U]):
+    """Threads that call `run` on up to `count` items at once; iterating gives results in order.
+
+    Each thread takes the next item, runs it, and waits until there is room for another: between
+    taking and the consumer's next request there are never more than `count` items. A context
+    manager: no thread is inside `run` after the block, unless one hangs for longer than `patience`.
+
+    An error, of `run` or of `items`, is raised where its result would have come: that of the
+    earliest item wins. Once an error is known, no thread begins another item.
+
+    Parameters
+    ----------
+    run : callable
+    count : int
+        Number of threads, and of items in flight.
+    items : iterable
+        Taken from by one thread at a time.
+    stop : callable
+        Ends a wait for the next item, in another thread.
+    patience : float
+        Seconds to wait for the threads when the block is left.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[T], U],
+        count: int,
+        items: Iterable[T],
+        stop: Callable[[], None],
+        patience: float,
+    ) -> None:
+        self._home = Home("this run")
+        self._run = run
+        self._count = count
+        self._items = iter(items)
+        self._stop = stop
+        self._patience = patience
+        self._jobs: deque[_Job[T, U]] = deque()
+        self._changed = threading.Condition()
+        self._taking = threading.Lock()
+        self._ended = False
+        self._threads = [Thread(self._work, f"worker {number}") for number in range(count)]
+
+    def __enter__(self) -> Workers[T, U]:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+        self._stop()  # wakes the thread that waits for the next item
+        join(self._threads, self._patience)
+
+    def __iter__(self) -> Iterator[U]:
+        """Yield results in the order of the items."""
+        while True:
+            self._home.check()
+            with self._changed:
+                while not (self._jobs[0].done if self._jobs else self._ended):
+                    self._changed.wait(POLL)
+                if not self._jobs:
+                    return
+                result, error = self._jobs[0].result, self._jobs[0].error
+            if error is not None:
+                raise error
+            if result is not None:
+                yield result
+            del result  # else it is kept while this waits for the next one
+            with self._changed:  # only now, so that a result counts as in flight until it is used
+                self._jobs.popleft()
+                self._changed.notify_all()
+
+    def _work(self) -> None:
+        """Run jobs until there are no more items, or an error is known."""
+        while self._run_one():
+            pass
+
+    def _run_one(self) -> bool:
+        """Run the next job; release what it held; return False if there was none."""
+        job = self._take()
+        if job is None:
+            return False
+        item, job.item = job.item, None
+        result, error = None, job.error
+        if item is not None:
+            try:
+                result = self._run(item)
+            except BaseException as caught:
+                error = caught
+        with self._changed:
+            job.result, job.error, job.done = result, error, True
+            self._ended |= error is not None
+            self._changed.notify_all()
+        return True
+
+    def _take(self) -> _Job[T, U] | None:
+        """Take the next item once there is room; None: this thread has no more to do."""
+        with self._taking:  # one at a time, so that jobs are queued in the order of the items
+            with self._changed:
+                while not self._ended and len(self._jobs) >= self._count:
+                    self._changed.wait(POLL)
+                if self._ended:
+                    return None
+            job: _Job[T, U]
+            try:
+                item = next(self._items, None)
+            except BaseException as error:
+                job = _Job(error=error)
+            else:
+                if item is None:
+                    self._end()
+                    return None
+                job = _Job(item)
+            with self._changed:
+                if self._ended:  # another thread met an error meanwhile
+                    return None
+                self._jobs.append(job)
+                self._changed.notify_all()
+            return job
+
+    def _end(self) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
+def in_flight(
+    submit: Callable[[T], Callable[[], U]], items: Iterable[T], count: int
+) -> Iterator[U]:
+    """Yield the results of `items` in order, up to `count` of them in flight; without threads.
+
+    `submit` begins an item and returns a function that waits for its result. It and those functions
+    are called in the thread that iterates. An item is kept until its result is there.
+    """
+    pending: deque[tuple[T, Callable[[], U]]] = deque()
+    for item in items:
+        pending.append((item, submit(item)))
+        if len(pending) >= count:
+            yield pending[0][1]()
+            pending.popleft()
+    while pending:
+        yield pending[0][1]()
+        pending.popleft()

@@ -26,7 +26,7 @@ from snellen.frames import limits
 from snellen.frames.values import MOST, decimal
 from snellen.video import pixels
 from snellen.video.logs import logs
-from snellen.video.logs.libavutil import libavutil
+from snellen.video.logs.slots import libavutil
 from snellen.video.pipes import Incoming
 from snellen.video.selection import Described, selected
 from snellen.video.timestamps import fraction

@@ -17,11 +17,11 @@ from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
 from snellen.frames.step import Step
 from snellen.video.clip import Clip
-from snellen.video.hdr import scaled_matrix
 from snellen.video.losses import from_rgb, full_chroma, known_losses, without_alpha
 from snellen.video.media import MediaInfo
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import video_tags
+from snellen.video.side_data import scaled_matrix
 from snellen.video.sink import hardware, numbers, pictures
 from snellen.video.sink.colour import stated
 from snellen.video.sink.encode import Plan

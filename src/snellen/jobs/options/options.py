@@ -25,9 +25,8 @@ from snellen.schema import (
     option,
 )
 from snellen.video.clip import MANY as MANY
-from snellen.video.clip import Clip
+from snellen.video.clip import Clip, rate
 from snellen.video.clip import seconds as seconds
-from snellen.video.rate import rate
 from snellen.video.sink.encoding import Encoding
 
 File = str | Path

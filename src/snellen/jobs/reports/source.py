@@ -99,7 +99,7 @@ class Shown:
 def _moving(chain: str | None, parameter: str) -> tuple[str, ...]:
     if chain is None:
         return ()
-    from snellen.video.filtering.moving import moving
+    from snellen.video.filtering.overlaps import moving
     from snellen.video.filtering.parse import parse
 
     return moving(parse(chain, parameter))

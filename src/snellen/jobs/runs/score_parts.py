@@ -28,8 +28,7 @@ from snellen.jobs.steps.score_table import ScoreRow
 from snellen.mad.heatmap import Kept
 from snellen.metrics import registry
 from snellen.video.comparing.compare import Summary, count, lengths
-from snellen.video.comparing.drift import Drift, together
-from snellen.video.comparing.pairing import Part
+from snellen.video.comparing.pairing import Drift, Part, together
 from snellen.video.messages import counted
 from snellen.video.progress import Meter
 

@@ -25,7 +25,7 @@ from snellen.mia.image import deblur
 from snellen.mia.progress import Watch
 from snellen.mia.result import Restored, in_a_word
 from snellen.mia.tiled import TiledDeblurrer
-from snellen.video.steps.luma_operation import LumaOperation
+from snellen.video.steps.region import LumaOperation
 
 Array = npt.NDArray[Any]
 

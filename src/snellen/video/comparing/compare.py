@@ -20,11 +20,12 @@ from snellen.cpu.pool import Pool
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.video import pixels
+from snellen.video.channel import in_flight
 from snellen.video.clip import Clip
 from snellen.video.comparing.comparison import Comparison
 from snellen.video.comparing.differences import check_sizes, differences, later_differences, sizes
-from snellen.video.comparing.drift import Drift
 from snellen.video.comparing.pairing import (
+    Drift,
     Pair,
     Pairs,
     Part,
@@ -38,7 +39,6 @@ from snellen.video.comparing.resize import METHOD
 from snellen.video.messages import counted
 from snellen.video.progress import Meter, Progress
 from snellen.video.source.decode import Source
-from snellen.video.workers import in_flight
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""How many frames on each side of a frame the result of FFmpeg's filters depends on.
+"""How many frames on each side of a frame FFmpeg's filters look at, and which filters move pixels.
 
 A film is made in segments, each of which begins that many frames early. For filters that are not in
 this table 16 frames are taken, which is said. There is no such number where a result depends on all
@@ -107,3 +107,22 @@ _SIZED = {
     "deflicker": lambda one: _number(one, ("size", "s"), 5, 129),
 }
 """Filters whose options say how many frames they see."""
+
+
+_STAYING = words("""
+atadenoise avgblur bilateral bitplanenoise bm3d cas chromahold chromakey chromanr colorbalance
+colorchannelmixer colorcontrast colorcorrect colorhold colorize colorkey colorlevels colormatrix
+colorspace colortemperature convolution copy curves dblur dctdnoiz deband deblock dedot deflate
+deflicker delogo despill dilation drawbox drawgrid edgedetect elbg epx erosion exposure fade
+fftdnoiz fftfilt fillborders format gblur gradfun grayworld greyedge hqx hsvhold hsvkey hue
+huesaturation inflate kirsch limiter lumakey lut lut1d lut3d lutrgb lutyuv median monochrome
+negate nlmeans noformat noise normalize null pixelize prewitt pseudocolor removegrain removelogo
+rgbashift roberts scale scharr selectivecolor setdar setparams setrange setsar showinfo smartblur
+sobel super2xsai tmedian tmix tonemap unsharp vibrance vignette xbr yaepblur
+""")
+"""Those that change the size scale the whole picture."""
+
+
+def moving(filters: Sequence[Filter]) -> tuple[str, ...]:
+    """Return the names of those filters of a chain that may move pixels or frames."""
+    return tuple(dict.fromkeys(one.name for one in filters if one.name not in _STAYING))

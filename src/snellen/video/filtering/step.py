@@ -17,18 +17,21 @@ from snellen.frames.step import Step, Traits, Unchanged
 from snellen.process import Holder, Home
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED, reason
-from snellen.video.filtering.conversions import darkened, labelled, lit, lost, through_rgb
 from snellen.video.filtering.examine import (
     MATRICES,
     RANGES,
     Examined,
     Shape,
+    darkened,
     examine,
+    labelled,
+    lit,
+    lost,
     properties,
+    through_rgb,
 )
 from snellen.video.filtering.graph import Filter, FilterGraph
-from snellen.video.filtering.moving import moving
-from snellen.video.filtering.overlaps import reach
+from snellen.video.filtering.overlaps import moving, reach
 from snellen.video.filtering.side_files import SideFiles, silent
 from snellen.video.media import MediaInfo, PictureInfo
 from snellen.video.sink.colour import guessed

@@ -15,7 +15,7 @@ from av.container import InputContainer
 from snellen import process
 from snellen.errors import InputError
 from snellen.video.logs import slots
-from snellen.video.logs.libavutil import libavutil
+from snellen.video.logs.slots import libavutil
 
 _CONTEXT = re.compile(r"\[([^\[\]]*) @ (?:0x)?[0-9a-fA-F]+\] ?")
 """FFmpeg writes this before a message: the name of a codec or container, and an address."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import av
 import av.logging
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,24 @@ from snellen.cpu import machine
 from snellen.video.logs.layout import RECORDS as RECORDS
 from snellen.video.logs.layout import SLOT
 from snellen.video.logs.layout import SLOTS as SLOTS
-from snellen.video.logs.libavutil import libavutil
+
+
+@cache
+def libavutil() -> ctypes.CDLL | None:
+    """Return the library inside PyAV's wheel, which is loaded already; None: it was not found."""
+    package = Path(av.__file__).parent
+    for folder in (package.parent / "av.libs", package / ".dylibs"):
+        for file in folder.glob("*avutil*"):
+            with suppress(OSError, AttributeError):
+                library = ctypes.CDLL(str(file))
+                library.av_log_get_level.restype = ctypes.c_int
+                library.av_log_set_callback.argtypes = [ctypes.c_void_p]
+                library.av_log_set_callback.restype = None
+                library.av_max_alloc.argtypes = [ctypes.c_size_t]
+                library.av_max_alloc.restype = None
+                return library
+    return None
+
 
 memory: npt.NDArray[Any] = np.zeros(SLOTS, SLOT)
 """All slots; never released, since a thread of FFmpeg may log at any time."""

@@ -18,8 +18,16 @@ from snellen.video.ffmpeg import reason
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.progress import Meter, Progress
-from snellen.video.quality import plan as places
-from snellen.video.quality.excerpts import Excerpt, bytes_of, room, taken
+from snellen.video.quality.excerpts import (
+    AFTER,
+    BEFORE,
+    Excerpt,
+    bytes_of,
+    picked,
+    places,
+    room,
+    taken,
+)
 from snellen.video.quality.search import Scale, search
 from snellen.video.quality.trial import (
     clock_of,
@@ -116,7 +124,7 @@ class Hunt:
         self.warnings: list[str] = []
         self._kept: dict[Fraction, Excerpt] = {}
         fit = room(self._folder) // bytes_of(plan)
-        self._length, self._probed, self._others = places.excerpts(info.frames, fit)
+        self._length, self._probed, self._others = places(info.frames, fit)
         self._scale = Scale(*qualities(plan.encoder))
         self._word = plan.encoder.traits.quality
         most = aim.measure.most
@@ -140,7 +148,7 @@ class Hunt:
             and no quality reaches the target.
         """
         target, metric = self._target, METRICS[self._target.metric]
-        every = [self._excerpt(one, (places.BEFORE, places.AFTER)) for one in self._probed]
+        every = [self._excerpt(one, (BEFORE, AFTER)) for one in self._probed]
         excerpts = [one for one in every if one is not None]
         if not excerpts:
             raise InputError(f"{self._info.name}: not one excerpt of it could be decoded")
@@ -262,7 +270,7 @@ class Hunt:
         first = excerpt.scored.start
         if self._most is None and first:
             return tuple(range(first - 1, excerpt.scored.stop))
-        return places.picked(excerpt.scored, self._most)
+        return picked(excerpt.scored, self._most)
 
     def _scores(self, found: Iterator[Pair], meter: Meter) -> list[float]:
         """Return the scores of pairs, each of which is counted when it is scored."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.ffmpeg import UNSPECIFIED
-from snellen.video.hdr import HDR_TRANSFERS, Light
 from snellen.video.media import PictureInfo
+from snellen.video.side_data import HDR_TRANSFERS, Light
 
 COLOURS = {
     "bt709": (1, 1, 1),

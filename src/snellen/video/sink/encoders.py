@@ -12,8 +12,9 @@ from av.codec.codec import UnknownCodecError
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import InputError
 from snellen.frames.frame import Format
-from snellen.video import hdr, pixels
+from snellen.video import pixels
 from snellen.video.media import PictureInfo
+from snellen.video.side_data import light_options
 from snellen.video.sink import goals, hardware, numbers
 from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
@@ -119,7 +120,7 @@ def choose(
                 parameter="pix_fmt",
             )
     known = traits(codec)
-    light = hdr.options(picture.light, known.light, known.plain_light) if picture.light else {}
+    light = light_options(picture.light, known.light, known.plain_light) if picture.light else {}
     losses = _losses(picture.format, chosen, codec)
     if light is None:
         losses.append(

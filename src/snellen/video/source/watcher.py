@@ -14,9 +14,8 @@ from av.video.stream import VideoStream
 from snellen.video import pixels, side_data
 from snellen.video.ffmpeg import BT709, FULL_RANGE, LIMITED_RANGE, UNSPECIFIED
 from snellen.video.filtering.examine import MATRICES
-from snellen.video.hdr import Light
 from snellen.video.media import Change, PictureInfo
-from snellen.video.side_data import SideData, SideDataReader
+from snellen.video.side_data import Light, SideData, SideDataReader
 from snellen.video.source.recolour import Coding, Recolour, recolour
 from snellen.video.timestamps import fraction
 

@@ -12,9 +12,9 @@ from math import ceil, prod
 from snellen.errors import InputError
 from snellen.frames.frame import Format, Frame
 from snellen.frames.step import Step, Traits
+from snellen.video.channel import Workers, in_flight
 from snellen.video.media import Item
 from snellen.video.pixels import describe
-from snellen.video.workers import Workers, in_flight
 
 
 class Chain(Step):
