@@ -23,10 +23,10 @@ from snellen.bench.inputs import picture
 from snellen.frames.bicubic import bicubic
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
-from snellen.stills import protocol
 from snellen.upscaling.models import load
 from snellen.upscaling.shipped import OF_2014
 from snellen.upscaling.upscaler import Upscaler
+from snellen_lab import protocol
 
 Float32 = npt.NDArray[np.float32]
 

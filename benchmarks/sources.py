@@ -17,7 +17,7 @@ import numpy as np
 from snellen.sources import material, pack
 from snellen.sources.coder import libraries
 from snellen.sources.degrade import Bytes
-from snellen.stills import protocol
+from snellen_lab import protocol
 from snellen_lab.cnn.pictures import attribution, names
 
 

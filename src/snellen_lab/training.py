@@ -22,14 +22,13 @@ from snellen.files import atomic
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs.stills import damaged
 from snellen.jobs.kinds.train import TrainJob, TrainResult, mean
-from snellen.stills.evaluation import psnr_table
-from snellen.stills.protocol import EVALUATED, planes, require
+from snellen_lab.protocol import EVALUATED, planes, psnr_table, require
 
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
     from snellen.cnn.model import Model as Network
     from snellen.frames.frame import Format
-    from snellen.stills.evaluation import Luma
+    from snellen_lab.protocol import Luma
 
 Images = Mapping[str, npt.NDArray[np.float32]]
 Learnt = tuple["Model | Network", Report | NetworkReport, "Callable[[Format, Format], Luma]"]

@@ -285,8 +285,8 @@ WANTED = {
     [pytest.param(*key, marks=[pytest.mark.slow] if key[1] == "Set14" else []) for key in WANTED],
 )
 def test_quality_of_the_models_of_2014(shared_data, scale, name):
-    from snellen.stills.protocol import planes
     from snellen_lab.aplus.train import psnr_table
+    from snellen_lab.protocol import planes
 
     table = psnr_table(planes(shared_data / name), models.load(f"t91-x{scale}", scale))
     assert len(table) == int(name[3:])

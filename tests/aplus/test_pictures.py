@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from snellen.frames.frame import Format, Frame
-from snellen.stills import protocol
 from snellen.upscaling.models import load
 from snellen.upscaling.upscaler import Upscaler
+from snellen_lab import protocol
 from support.aplus import reference
 
 DECIBELS = 110  # as float

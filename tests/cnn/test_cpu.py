@@ -12,7 +12,7 @@ from snellen.cnn import cpu
 from snellen.cnn.cpu import Luma
 from snellen.cnn.model import read
 from snellen.frames.frame import Format
-from snellen.stills.protocol import crop, luma, pictures, shrink
+from snellen_lab.protocol import crop, luma, pictures, shrink
 from support.aplus import reference as aplus
 from support.aplus.drawings import drawing
 from support.cnn import reference

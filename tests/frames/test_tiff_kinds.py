@@ -12,8 +12,8 @@ import snellen
 from snellen.errors import InputError
 from snellen.frames import arrays
 from snellen.stills import tiff_write
-from snellen.stills.protocol import luma
 from snellen.stills.still import header, pages, read, read_page, write
+from snellen_lab.protocol import luma
 from tests.support import stills
 
 GREY, WHITE_IS_ZERO, RGB, CMYK, CIE_LAB, ICC_LAB = 1, 0, 2, 5, 8, 9

@@ -16,9 +16,9 @@ import snellen
 from snellen.errors import InputError
 from snellen.jobs.inputs.naming import beside, written
 from snellen.jobs.inputs.sequence import files_of, makes_film
-from snellen.stills.protocol import pictures
 from snellen.stills.still import read
 from snellen.video.unopened import check_moves
+from snellen_lab.protocol import pictures
 from support.cli import names, run
 
 ODD = {"a.jpe": "JPEG", "b.mpo": "MPO", "c.jpx": "JPEG2000", "d.dib": "BMP", "e": "PNG"}

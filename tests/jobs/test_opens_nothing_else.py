@@ -38,7 +38,7 @@ READERS = {
     "header": (".png", np.uint8, "from snellen.stills.still import header; header(path)"),
     "deep": (".tif", np.uint16, STILL),
     "deep_png": (".png", np.uint16, STILL),
-    "training": (".png", np.uint8, "from snellen.stills.protocol import luma; luma(path)"),
+    "training": (".png", np.uint8, "from snellen_lab.protocol import luma; luma(path)"),
     "film": (".mkv", None, FILM),
     "psf_image": (".png", "psf", "from snellen.jobs.options.psf_files import read; read(path)"),
     "psf": (".npy", "array", "from snellen.jobs.options.psf_files import read; read(path)"),

@@ -7,10 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from snellen.stills.evaluation import psnr_table
-from snellen.stills.protocol import planes
 from snellen.upscaling.methods import method_of
 from snellen.upscaling.models import load
+from snellen_lab.protocol import planes, psnr_table
 
 # As measured after training, lab/cnn.md and lab/aplus2.md, less 0.01 dB: the training computed in
 # float32 on a GPU, the CPU backend sums in another order.

@@ -23,9 +23,9 @@ import numpy.typing as npt
 from snellen._version import __version__
 from snellen.errors import InputError
 from snellen.sources.pack import Item, read
-from snellen.stills.protocol import crop, planes
 from snellen_lab.aplus.oriented import Pair, Settings, clean, train
 from snellen_lab.aplus.train import psnr_table
+from snellen_lab.protocol import crop, planes
 
 Float32 = npt.NDArray[np.float32]
 TYPES: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}

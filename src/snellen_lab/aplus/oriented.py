@@ -22,11 +22,11 @@ from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.frames.bicubic import bicubic
-from snellen.stills.protocol import crop, shrink
 from snellen_lab.aplus.clusters import clusters, nearest
 from snellen_lab.aplus.equations import Equations
 from snellen_lab.aplus.packing import packed
 from snellen_lab.aplus.samples import patches, raw_windows
+from snellen_lab.protocol import crop, shrink
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]

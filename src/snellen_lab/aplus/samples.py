@@ -14,7 +14,7 @@ from snellen.aplus.features import collect, margin
 from snellen.cpu.pool import Pool
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
-from snellen.stills.protocol import crop, resized, shrink
+from snellen_lab.protocol import crop, resized, shrink
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]

@@ -23,11 +23,11 @@ from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
-from snellen.stills import evaluation
-from snellen.stills.protocol import require
+from snellen_lab import protocol
 from snellen_lab.aplus.ksvd import ksvd
 from snellen_lab.aplus.projections import learn
 from snellen_lab.aplus.samples import Samples, dictionary_windows, grid, principal, pyramid
+from snellen_lab.protocol import require
 
 Float32 = npt.NDArray[np.float32]
 Progress = Callable[[str, float], None]
@@ -229,4 +229,4 @@ def psnr_table(images: Mapping[str, npt.NDArray[np.float32]], model: Model) -> d
     InputError
         An image is so small that no pixel is left without its borders.
     """
-    return evaluation.psnr_table(images, model.scale, partial(Luma, model))
+    return protocol.psnr_table(images, model.scale, partial(Luma, model))

@@ -17,7 +17,7 @@ from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
 from snellen.sources.pack import Item
-from snellen.stills.protocol import crop, shrink
+from snellen_lab.protocol import crop, shrink
 
 Float32 = npt.NDArray[np.float32]
 Int64 = npt.NDArray[np.int64]

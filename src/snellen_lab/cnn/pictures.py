@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from snellen.sources.pack import Codes, Item
-from snellen.stills.protocol import luma, pictures
+from snellen_lab.protocol import luma, pictures
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.stills import protocol
+from snellen_lab import protocol
 from snellen_lab.aplus import samples
 from support.aplus import training_reference as reference
 from support.aplus.drawings import drawing

@@ -10,9 +10,9 @@ import pytest
 from snellen.aplus.model import Model
 from snellen.aplus.training import Settings
 from snellen.errors import InputError
-from snellen.stills.protocol import luma, planes
 from snellen_lab.aplus import projections, samples
 from snellen_lab.aplus.train import psnr_table, train
+from snellen_lab.protocol import luma, planes
 from support.aplus.drawings import drawing
 
 TINY = Settings(2, anchors=16, iterations=3, samples=3000, sizes=3, neighbours=64)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from snellen.mad.image import score
 from snellen.metrics.ssim import ssim
 from snellen.sources.degrade import Bytes, whole
-from snellen.stills.protocol import psnr
+from snellen_lab.protocol import psnr
 
 Float32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]

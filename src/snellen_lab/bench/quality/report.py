@@ -13,9 +13,9 @@ from snellen.bench import runner
 from snellen.errors import InputError, OutputError
 from snellen.gpu import device as devices
 from snellen.sources.coder import libraries
-from snellen.stills import protocol
 from snellen.stills.still import SUFFIXES
 from snellen.upscaling.models import load
+from snellen_lab import protocol
 from snellen_lab.bench.quality import methods
 from snellen_lab.bench.quality.clips import USED, Clip, film, moved
 from snellen_lab.bench.quality.methods import FILTERS, Method

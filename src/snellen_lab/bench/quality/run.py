@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from snellen.sources.degrade import Bytes, whole
-from snellen.stills import protocol
+from snellen_lab import protocol
 from snellen_lab.bench.quality import measures
 from snellen_lab.bench.quality.clips import SOURCES, USED, Clip
 from snellen_lab.bench.quality.methods import Method, bicubic

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from snellen.errors import InputError
-from snellen.stills import protocol
+from snellen_lab import protocol
 from support.aplus import training_reference as reference
 
 
