@@ -75,19 +75,10 @@ def _skipped(file: BinaryIO) -> bool:
 
 
 def plays(file: BinaryIO, container: str) -> int | None:
-    """Return how often an animation is played in all.
+    """Return how often an animation is played in all; None: it is no animation, or damaged.
 
-    Parameters
-    ----------
-    file : BinaryIO
-        Its first `HEAD` bytes are enough.
-    container : str
-        FFmpeg's name of the container.
-
-    Returns
-    -------
-    int or None
-        `FOR_EVER`: without an end; None: it is no animation, or damaged.
+    `FOR_EVER`: without an end. The first `HEAD` bytes of the file are enough; `container` is
+    FFmpeg's name of its format.
     """
     try:
         return _PLAYS[container](file) if container in _PLAYS else None
@@ -98,16 +89,9 @@ def plays(file: BinaryIO, container: str) -> int | None:
 def set_end(file: BinaryIO, container: str, end: int) -> None:
     """Let the last picture of a complete GIF or WebP last until a time.
 
-    FFmpeg's encoders give it the duration of another one, or the mean of all.
-
-    Parameters
-    ----------
-    file : BinaryIO
-        Open for reading and writing.
-    container : str
-        "gif" or "webp".
-    end : int
-        Time from the beginning of the film, in the format's ticks: 1/100 s or 1/1000 s.
+    FFmpeg's encoders give it the duration of another one, or the mean of all. `file` is open for
+    reading and writing, `container` "gif" or "webp", and `end` counts from the beginning of the
+    film in the format's ticks: 1/100 s or 1/1000 s.
     """
     if container == "gif":
         places, size = [one.at + 4 for one in gif_blocks(file) if _is_delay(file, one)], 2

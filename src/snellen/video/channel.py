@@ -160,22 +160,12 @@ class Workers(Generic[T, U]):
 
     Each thread takes the next item, runs it, and waits until there is room for another: between
     taking and the consumer's next request there are never more than `count` items. A context
-    manager: no thread is inside `run` after the block, unless one hangs for longer than `patience`.
+    manager: no thread is inside `run` after the block, unless one hangs for longer than `patience`,
+    in seconds.
 
-    An error, of `run` or of `items`, is raised where its result would have come: that of the
-    earliest item wins. Once an error is known, no thread begins another item.
-
-    Parameters
-    ----------
-    run : callable
-    count : int
-        Number of threads, and of items in flight.
-    items : iterable
-        Taken from by one thread at a time.
-    stop : callable
-        Ends a wait for the next item, in another thread.
-    patience : float
-        Seconds to wait for the threads when the block is left.
+    `items` are taken by one thread at a time; `stop` ends a wait for the next one, in another
+    thread. An error, of `run` or of `items`, is raised where its result would have come: that of
+    the earliest item wins. Once an error is known, no thread begins another item.
     """
 
     def __init__(

@@ -110,20 +110,10 @@ class Clip(Brief):
 
 
 def seconds(value: object, parameter: str) -> Fraction | None:
-    """Return a time in seconds, exactly.
+    """Return a time in seconds, exactly; InputError, about `parameter`: no such time.
 
-    Parameters
-    ----------
-    value : int, float, Fraction, str or None
-        A float means the decimal number that Python prints for it: 0.1 is 1/10. A str is seconds
-        or [HH:]MM:SS, with up to nine decimals.
-    parameter : str
-        Name for the error.
-
-    Raises
-    ------
-    InputError
-        No such time.
+    A float means the decimal number that Python prints for it: 0.1 is 1/10. A str is seconds or
+    [HH:]MM:SS, with up to nine decimals.
     """
     if value is None:
         return None

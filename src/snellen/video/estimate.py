@@ -76,14 +76,8 @@ class _Tried:
 def estimated(ready: Ready, segments: int, left: int | None) -> Estimate | None:
     """Return an estimate; None: the input can be read once only, or no frame could be tried.
 
-    Parameters
-    ----------
-    ready : Ready
-        Its step has worked on no frame yet.
-    segments : int
-        How many there will be; 0: one piece.
-    left : int or None
-        Frames of the input that are to be worked on; None: all.
+    The step of `ready` has worked on no frame yet. There will be so many `segments` (0: one piece),
+    and `left` frames of the input are to be worked on; None: all.
     """
     info = ready.info
     if info.path is None:

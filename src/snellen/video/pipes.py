@@ -103,24 +103,12 @@ def _reopened(descriptor: int) -> int | None:
 
 
 class Incoming(_Pipe):
-    """A binary stream to read from, which counts its bytes.
+    """A binary stream to read from, which counts its bytes (`size`).
 
-    Parameters
-    ----------
-    stream : BinaryIO
-    format : str or None
-        FFmpeg's name of its format; None: it is found by the contents.
-    title : str, optional
-        What messages call it; None: its name.
-
-    Attributes
-    ----------
-    name : str
-        What FFmpeg gets, which takes a name for more than that.
-    header : bytes
-        The first line, as far as it has come.
-    head : bytes
-        The beginning, as far as it says what kind of file comes.
+    `format` is FFmpeg's name of its format (None: it is found by the contents), `title` what
+    messages call it (None: its name), and `name` what FFmpeg gets, which takes a name for more than
+    that. `header` is the first line and `head` the beginning, which says what kind of file comes,
+    as far as they have come.
     """
 
     _other = "its writer"

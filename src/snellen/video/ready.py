@@ -147,8 +147,7 @@ def inspected(
     source : Path, BinaryIO or Pictures
         A video file, a binary stream of y4m, or image files.
     target : Path or BinaryIO
-        A file (.mp4, .mkv, .mov, .webm, .ts, .m2ts, .y4m; .gif, .webp, .avif), a pattern of
-        pictures (film-%05d.png), or a binary stream for y4m.
+        A file, a pattern of pictures (film-%05d.png), or a binary stream for y4m.
     clip : Clip, optional
         Which part; None: all of it.
     decoder : str

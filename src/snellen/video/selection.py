@@ -36,20 +36,9 @@ def check(maps: Iterable[str]) -> None:
 def selected(maps: Sequence[str], streams: Sequence[Described], what: str) -> list[int] | None:
     """Return the indices of the streams that are kept, in the order of the maps; None: all are.
 
-    Parameters
-    ----------
-    maps : sequence of str
-        As "0:a:1", "0:s?", "0:m:language:eng" or "-0:d"; the first one of these begins with all
-        streams if it takes some away.
-    streams : sequence of Described
-        Of the input.
-    what : str
-        What messages call the input.
-
-    Raises
-    ------
-    InputError
-        A map, without ? behind it, is of no stream.
+    A map is as "0:a:1", "0:s?", "0:m:language:eng" or "-0:d"; the first one of these begins with
+    all streams if it takes some away. InputError, about the input `what`: a map, without ? behind
+    it, is of no stream.
     """
     if not maps:
         return None

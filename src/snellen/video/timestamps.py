@@ -22,21 +22,9 @@ def fraction(value: Any) -> Fraction | None:
 class Clock:
     """Gives each frame or packet of a stream a time later than that of the one before.
 
-    Parameters
-    ----------
-    time_base : Fraction
-        Seconds of a tick.
-    step : Fraction
-        Usual distance of two frames, in ticks.
-
-    Attributes
-    ----------
-    missing : int
-        How many times were missing and were computed.
-    moved : int
-        How many times did not rise and were moved.
-    first : int or None
-        The first time that was returned.
+    A tick has `time_base` seconds, and two frames are usually `step` ticks apart. So many times
+    were `missing` and were computed, and so many did not rise and were `moved`; `first` is the
+    first time that was returned.
     """
 
     def __init__(self, time_base: Fraction, step: Fraction) -> None:

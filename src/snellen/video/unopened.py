@@ -33,16 +33,7 @@ picture as a second stream; what such a file is, and what to do."""
 
 
 def unopened(source: Path | Incoming, what: str, reason: str) -> InputError:
-    """Return the error about an input that FFmpeg cannot open.
-
-    Parameters
-    ----------
-    source : Path or Incoming
-    what : str
-        What messages call it.
-    reason : str
-        What FFmpeg says.
-    """
+    """Return the error about an input, `what`, that FFmpeg cannot open for a `reason` it gives."""
     if isinstance(source, Incoming):
         return _unopened_pipe(source, what, reason)
     found = kinds.kind_of(source)

@@ -54,17 +54,9 @@ def model(format: Format) -> str:
 
 
 class Stream:
-    """VMAF of frames that come one after another. It has a folder for temporary files.
+    """VMAF of frames that come one after another, luma of a format (InputError: too small for it).
 
-    Parameters
-    ----------
-    format : Format
-        Of the luma to come.
-
-    Raises
-    ------
-    InputError
-        Pictures that are too small for it.
+    It has a folder for temporary files.
     """
 
     def __init__(self, format: Format) -> None:
@@ -144,12 +136,8 @@ class Stream:
 def scores(pairs: Iterable[tuple[Plane, Plane]], format: Format) -> list[float]:
     """Return VMAF of consecutive frames: luma of the reference, and of what is scored.
 
-    The first score lacks motion, which VMAF takes from the frame before: it is too low.
-
-    Raises
-    ------
-    InputError
-        Pictures that are too small for the filter.
+    The first score lacks motion, which VMAF takes from the frame before: it is too low. InputError:
+    pictures that are too small for the filter.
     """
     with closing(Stream(format)) as stream:
         for pair in pairs:
@@ -162,13 +150,7 @@ def _kind(depth: int) -> type[np.uint8 | np.uint16]:
 
 
 class Measure:
-    """VMAF as a `quality.values.Measure`.
-
-    Parameters
-    ----------
-    subject : str
-        What errors are about.
-    """
+    """VMAF as a `quality.values.Measure`; errors are about `subject`."""
 
     most: int | None = None
 

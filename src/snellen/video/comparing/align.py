@@ -52,22 +52,10 @@ def align(
     """Find the offset of two films, from their first frames, or those at the clip's start.
 
     Up to 600 frames of each are read. Frames are compared as pictures of 16 × 16 samples, in which
-    neither noise nor a difference of size counts, without their mean brightness.
-
-    Parameters
-    ----------
-    reference, distorted : Path
-    clip : Clip
-        `start` is that of the reference.
-    decoder : str
-        As for `compare`.
-    report : callable, optional
-        Called after each frame with the number of frames that were read, and the most that will be.
-
-    Raises
-    ------
-    InputError
-        Inputs that cannot be used.
+    neither noise nor a difference of size counts, without their mean brightness. The clip's `start`
+    is that of the reference, `decoder` is as for `compare`, and `report` is called after each frame
+    with the number of frames that were read, and the most that will be. InputError: inputs that
+    cannot be used.
     """
     whole = replace(clip, start=None, duration=None, frames=None)
     read = 0

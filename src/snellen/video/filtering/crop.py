@@ -39,15 +39,7 @@ def area(text: str, parameter: str) -> Area:
 
 
 class Crop(Step):
-    """Cut an area out of each frame.
-
-    Parameters
-    ----------
-    area : Area
-        It begins and ends on whole chroma samples.
-    parameter : str
-        What an error is about.
-    """
+    """Cuts an area, which begins and ends on whole chroma samples, out of each frame."""
 
     def __init__(self, area: Area, parameter: str = "crop") -> None:
         self.area, self._parameter = area, parameter

@@ -91,20 +91,9 @@ def properties(
 
 
 def examine(filters: Sequence[Filter], source: Mapping[str, str], parameter: str) -> Examined:
-    """Return what a chain makes of pictures.
+    """Return what a chain makes of pictures (InputError, about `parameter`: FFmpeg refuses it).
 
-    Parameters
-    ----------
-    filters : sequence of Filter
-    source : mapping
-        Options of FFmpeg's buffer source.
-    parameter : str
-        What an error is about.
-
-    Raises
-    ------
-    InputError
-        FFmpeg does not take the chain.
+    `source` has options of FFmpeg's buffer source.
     """
     ends = (Filter.of("showinfo", checksum=0), Filter("scale", instance=_END))
     _, messages = configured((*silent(filters), *ends), source, parameter)

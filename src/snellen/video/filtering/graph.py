@@ -66,23 +66,11 @@ class Filter:
 class FilterGraph:
     """A configured graph of filters for frames of one kind.
 
-    Parameters
-    ----------
-    filters : sequence of Filter
-    source : mapping
-        Options of FFmpeg's buffer source. Size, pixel format, colour and sample aspect ratio of the
-        frames are stated by them; FFmpeg would assume square pixels and unspecified colour.
-    time_base : Fraction
-        Seconds of a tick of the frames' times.
-    result_base : Fraction, optional
-        Seconds of a tick of the results' times; None: the same.
-    parameter : str, optional
-        What an error is about.
-
-    Raises
-    ------
-    InputError
-        FFmpeg does not know a filter or one of its options, or cannot connect them.
+    `source` has options of FFmpeg's buffer source. Size, pixel format, colour and sample aspect
+    ratio of the frames are stated by them; FFmpeg would assume square pixels and unspecified
+    colour. Times of frames have ticks of `time_base` seconds, those of results ticks of
+    `result_base` (None: the same). InputError, about `parameter`: FFmpeg does not know a filter or
+    one of its options, or cannot connect them.
     """
 
     def __init__(

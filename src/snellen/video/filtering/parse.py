@@ -77,19 +77,7 @@ class _Text:
 
 
 def parse(text: str, parameter: str) -> tuple[Filter, ...]:
-    """Return the filters of a chain.
-
-    Parameters
-    ----------
-    text : str
-    parameter : str
-        What an error is about.
-
-    Raises
-    ------
-    InputError
-        It is no chain of filters.
-    """
+    """Return the filters of a chain (InputError, about `parameter`: the text is none)."""
     rest = _Text(text, parameter)
     filters: list[Filter] = []
     while True:

@@ -115,10 +115,7 @@ class SideFiles:
     def finish(self) -> None:
         """Write the files, when the filters have had all frames and are gone.
 
-        Raises
-        ------
-        OutputError
-            One cannot be written. A file that was there before is as it was.
+        OutputError: one cannot be written. A file that was there before is as it was.
         """
         if self._kept:
             gc.collect()  # a graph writes its last text when it is freed

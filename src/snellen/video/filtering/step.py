@@ -53,37 +53,16 @@ _GUESSED = {"bt709": 1, "bt601-625": 5, "bt601-525": 6, "bt601": 6}
 
 
 class FilterStep(Holder, Step):
-    """Send frames through FFmpeg's filters.
+    """Sends frames of a film through FFmpeg's filters (InputError: FFmpeg does not take the chain).
 
     The output is planar YUV or grey of at least the input's depth, in the input's colour matrix
     and range where a filter converted to RGB, without alpha that a filter adds, and of the
     input's chroma resolution unless the chain itself has a filter `format`.
 
-    Parameters
-    ----------
-    filters : sequence of Filter
-    info : MediaInfo
-        Of the frames to come.
-    parameter : str
-        The option that asks for these filters, for messages.
-    title : str, optional
-        What the printed chain calls the step; None: the option.
-    least_bits : int
-        Depth that the filters work at, at least; results keep the depth of the frames.
-    files : SideFiles, optional
-        Takes what the filters write into files; None: nobody does.
-
-    Attributes
-    ----------
-    picture : PictureInfo
-        Description of the results.
-    losses, said : tuple of str
-        What the filters lose of the pictures, and what else is to be said.
-
-    Raises
-    ------
-    InputError
-        FFmpeg does not take the chain.
+    `parameter` is the option that asks for these filters, and `title` what the printed chain calls
+    the step (None: the option). The filters work at `least_bits` at least; results keep the depth
+    of the frames. `files` take what the filters write into files. `picture` describes the results,
+    `losses` are what the filters lose of the pictures, and `said` what else is to be said.
     """
 
     _what = "this step"

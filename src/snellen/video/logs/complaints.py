@@ -52,17 +52,8 @@ _Kind = tuple[str, str, str]
 class Complaints:
     """Counts FFmpeg's messages about damage of what was read.
 
-    Parameters
-    ----------
-    demuxer : str
-        FFmpeg's name of the container.
-    codecs : set of str
-        Names under which the decoder and the parser of the video log.
-
-    Attributes
-    ----------
-    at : int
-        Number of the video packet that was sent last.
+    `demuxer` is FFmpeg's name of the container; `codecs` are the names under which the decoder and
+    the parser of the video log; `at` is the number of the video packet that was sent last.
     """
 
     def __init__(self, demuxer: str, codecs: set[str]) -> None:
@@ -75,15 +66,10 @@ class Complaints:
         self._beside: dict[str, None] = {}
 
     def hear(self, messages: Iterable[Message], opening: bool = False, lead: bool = False) -> None:
-        """Count those that mean damage.
+        """Count those messages that mean damage.
 
-        Parameters
-        ----------
-        messages : iterable
-        opening : bool
-            Whether the container is being opened: what a decoder says then, it will say again.
-        lead : bool
-            Whether pictures may be in the decoder that refer to some before a cut.
+        `opening`: the container is being opened; what a decoder says then, it will say again.
+        `lead`: pictures may be in the decoder that refer to some before a cut.
         """
         for level, name, text in messages:
             whose = self._whose(name)

@@ -34,17 +34,8 @@ class Listener:
     """Collects the messages of the objects that carry its tag, and of the threads that it is in.
 
     While a listener is open, FFmpeg's callback is ours; then it is PyAV's again, with the level
-    that PyAV was given. Nothing is printed, and no message takes the interpreter's lock.
-
-    Parameters
-    ----------
-    level : int
-        The least urgent messages to collect.
-
-    Attributes
-    ----------
-    options : dict
-        Options of a codec that tag its messages; its threads inherit the tag.
+    that PyAV was given. Nothing is printed, and no message takes the interpreter's lock. It takes
+    messages up to a level; `options` of a codec tag its messages, and its threads inherit the tag.
     """
 
     def __init__(self, level: int = av.logging.WARNING) -> None:

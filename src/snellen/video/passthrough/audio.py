@@ -44,38 +44,13 @@ _CUT = ("mpegts", "mpeg")
 
 
 class AudioConversion:
-    """Decodes one stream and encodes it anew.
+    """Decodes one stream of the input and encodes it anew, as a kind: "aac" or "opus".
 
-    Its first sample has time 0 of the output. Silence stands for what is missing before it and in
-    it, so that the rest keeps its time; all is cut at the clip's end.
-
-    Parameters
-    ----------
-    template : Stream
-        FFmpeg's stream of the input.
-    kind : str
-        "aac" or "opus".
-    what : str
-        What messages call the stream.
-    zero : Fraction
-        Seconds of the input's clock that are time 0 of the output.
-
-    Attributes
-    ----------
-    end : Fraction or None
-        Seconds of the input's clock where the clip ends; None: nowhere, or not known yet.
-    kind : str
-    rate : int
-        Samples a second of the output.
-    layout : str
-        FFmpeg's name of the output's channels.
-    note : str or None
-        What a listener may notice; None: nothing.
-
-    Raises
-    ------
-    ValueError
-        There is no decoder for it, or its channels cannot be encoded.
+    Its first sample has time 0 of the output, which is `zero` seconds of the input's clock. Silence
+    stands for what is missing before it and in it, so that the rest keeps its time; all is cut at
+    the clip's end, `end` on that clock (None: nowhere, or not known yet). The output has `rate`
+    samples a second and FFmpeg's channel layout `layout`; `note` is what a listener may notice.
+    ValueError: there is no decoder for it, or its channels cannot be encoded.
     """
 
     def __init__(self, template: Stream, kind: str, what: str, zero: Fraction) -> None:

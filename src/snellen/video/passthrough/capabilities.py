@@ -32,24 +32,9 @@ def lost_tags(
 ) -> list[str] | None:
     """Write the stream alone into memory and read it back; return what its description loses.
 
-    Parameters
-    ----------
-    info : StreamInfo
-    template : Stream
-        FFmpeg's stream, on which the copy is modelled.
-    first : Packet or None
-        Its first packet.
-    muxer : str
-        FFmpeg's name of the container.
-    tags : dict
-        Tags that the copy is to have.
-    converter : AudioConversion or TextSubtitles, optional
-        What converts the stream; None: it is copied.
-
-    Returns
-    -------
-    list of str or None
-        Those tags and dispositions that do not come back; None: the stream itself does not.
+    Those are the tags, of those that the copy is to have, and dispositions that do not come back;
+    None: the stream itself does not. The copy is modelled on the `template`, FFmpeg's stream, or
+    made by the `converter`, and its first packet is written.
     """
     file = BytesIO()
     try:

@@ -34,13 +34,10 @@ class Copier:
     Parameters
     ----------
     info : MediaInfo
-        Of the input.
     templates : Mapping of int to Stream
         FFmpeg's streams of the input by index, on which the copies are modelled.
-    muxer : str
-        FFmpeg's name of the output's container.
-    suffix : str
-        What messages call it.
+    muxer, suffix : str
+        FFmpeg's name of the output's container, and what messages call it.
     audio : str
         What becomes of audio: "copy", "aac", "opus" or "none".
 
@@ -48,10 +45,9 @@ class Copier:
     ----------
     end : Fraction or None
         Seconds of the input's clock where the clip ends; set anew when that becomes known.
-    losses : list of str
-        A sentence for each stream that the output cannot hold, or whose description it loses.
-    notes : list of str
-        What else a user may want to know.
+    losses, notes : list of str
+        A sentence for each stream that the output cannot hold, or whose description it loses; what
+        else a user may want to know.
     """
 
     def __init__(

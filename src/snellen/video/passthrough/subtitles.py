@@ -24,22 +24,9 @@ _FIELDS = 8
 
 
 class TextSubtitles:
-    """Converts the packets of one stream.
+    """Converts the packets of one stream of the input to a kind, FFmpeg's name of a codec.
 
-    Parameters
-    ----------
-    template : Stream
-        FFmpeg's stream of the input.
-    kind : str
-        FFmpeg's name of the output's codec.
-
-    Attributes
-    ----------
-    kind : str
-    styled : bool
-        Whether styles and positions are lost.
-    failed : int
-        Packets so far that could not be decoded.
+    `styled`: styles and positions are lost; `failed` packets so far could not be decoded.
     """
 
     def __init__(self, template: Stream, kind: str) -> None:

@@ -40,19 +40,10 @@ _LEAST, _MOST, _FOR_ONE = 3, 8, 150
 def places(frames: int | None, room: int) -> tuple[int, tuple[Fraction, ...], tuple[Fraction, ...]]:
     """Return the frames of an excerpt, and where the excerpts begin: of the probes, and others.
 
-    Parameters
-    ----------
-    frames : int or None
-        Of the film, as far as is known; None: only its beginning is taken.
-    room : int
-        Frames that can be kept.
-
-    Returns
-    -------
-    tuple
-        Places are frames from the beginning, which need not be whole. Those of the probes are the
-        middles of equal parts of the film, the others are between them: together they are evenly
-        spaced. A short film is one excerpt.
+    Places are frames from the beginning, which need not be whole. Those of the probes are the
+    middles of equal parts of the film, the others are between them: together they are evenly
+    spaced. A short film is one excerpt, and of one whose `frames` are not known only the beginning
+    is taken. No more than `room` frames can be kept.
     """
     if frames is None or frames <= SHORT:
         length = max(1, min(frames or SHORT, room))
@@ -85,21 +76,10 @@ _PART = 4
 
 
 class Excerpt:
-    """Results of a step, of consecutive frames; `close` frees them.
+    """Results of a step, of consecutive frames, in a file without a name; `close` frees them.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the video stream.
-    folder : Path
-        Where their file is; it has no name there.
-
-    Attributes
-    ----------
-    times : list of int
-        Of the frames, in ticks of the output.
-    scored : range
-        Numbers of the frames that are scored; others are encoded before and after them.
+    `times` of the frames are in ticks of the output. Those frames are scored whose numbers are in
+    `scored`; others are encoded before and after them.
     """
 
     def __init__(self, plan: Plan, folder: Path) -> None:
@@ -170,31 +150,11 @@ def taken(
     folder: Path,
     meter: Meter,
 ) -> Excerpt | None:
-    """Send consecutive frames of a film through its step, and keep the results.
+    """Send consecutive frames of a film, a file, through its prepared step, and keep the results.
 
-    Parameters
-    ----------
-    info : MediaInfo
-        Of the input, a file.
-    step : Step
-        Prepared.
-    plan : Plan
-        Of the video stream.
-    begin : Fraction
-        Where the frames begin that are scored, in seconds of the output.
-    frames : int
-        Of the input, that are scored.
-    margins : tuple of int
-        Frames of the input before and after these.
-    folder : Path
-        Where they are kept.
-    meter : Meter
-        Counts the results.
-
-    Returns
-    -------
-    Excerpt or None
-        None: there are no frames, since the film is shorter than it says.
+    Those `frames` of the input are scored which begin at `begin`, in seconds of the output;
+    `margins` are frames of the input before and after these. The `meter` counts the results. None:
+    there are no frames, since the film is shorter than it says.
     """
     assert info.path is not None
     clip, reach = info.clip, step.traits.reach or 0

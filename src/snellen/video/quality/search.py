@@ -48,7 +48,7 @@ class Found:
 
 
 def search(scale: Scale, error: Callable[[float], float], target: float, tolerance: float) -> Found:
-    """Return the worst quality whose error is at most that of the target.
+    """Return the worst quality whose error, 0 or more, is at most that of the target.
 
     Errors are taken to grow with crf, by about the same factor for each step. Between a probe that
     reaches the target and one that does not, the next one is where a straight line through the
@@ -58,16 +58,6 @@ def search(scale: Scale, error: Callable[[float], float], target: float, toleran
     after `MOST` probes; then the answer is on that line, and need not be a probe. Where the line is
     steep after these, up to `MORE` probes halve the distance; where it stays so, the answer is the
     last probe that reaches the target.
-
-    Parameters
-    ----------
-    scale : Scale
-    error : callable
-        Returns the error of a quality, 0 or more.
-    target : float
-        An error.
-    tolerance : float
-        Of errors.
     """
     target = max(target, _SMALLEST)
     tried: dict[float, float] = {}

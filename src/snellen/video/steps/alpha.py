@@ -14,17 +14,8 @@ from snellen.video.steps.chain import Chain, steps_of
 class WithAlpha(Step):
     """A step that takes frames with alpha, and gives such.
 
-    Parameters
-    ----------
-    step : Step
-        For the planes; whoever made it closes it.
-    alpha : Step
-        For the alpha channel, as frames of one plane of full range.
-
-    Attributes
-    ----------
-    step : Step
-        That for the planes.
+    It has a step for the planes, which whoever made it closes, and one for the alpha channel, as
+    frames of one plane of full range.
     """
 
     def __init__(self, step: Step, alpha: Step) -> None:

@@ -18,22 +18,13 @@ from snellen.video.pixels import describe
 
 
 class Chain(Step):
-    """Steps that run one after another, each on the results of the one before.
+    """Steps that run one after another, each on the results of the one before; it closes them.
 
     Steps may change the size of frames, their depth and their number. Between two consecutive steps
     on one GPU, frames stay in its memory as CuPy planes. The pipeline keeps as many frames in
     flight in each step as the step has slots; `push` and `run` work on one at a time.
 
-    Parameters
-    ----------
-    *steps : Step
-        In the order in which they run; chains among them are unrolled. The chain closes them.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-    formats : tuple of Format
-        Of each step's results; known after `prepare`.
+    Chains among the steps are unrolled. `formats` has that of each step's results, after `prepare`.
     """
 
     def __init__(self, *steps: Step) -> None:
@@ -56,17 +47,8 @@ class Chain(Step):
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth.
 
-        Parameters
-        ----------
-        format : Format
-            Of the frames to come.
-        frames : int
-            At least so many frames will come.
-
-        Raises
-        ------
-        InputError
-            A step cannot work on what the one before it gives.
+        At least so many `frames` will come. InputError: a step cannot work on what the one before
+        it gives.
         """
         for step in self.steps:
             format = step.outcome(format, frames)
@@ -78,15 +60,9 @@ class Chain(Step):
     ) -> Format:
         """Prepare each step for what the one before it gives; return the format of the results.
 
-        Parameters
-        ----------
-        format : Format
-            Of the frames to come.
-        bits : int, optional
-            Depth of the last step's results. Those of the other steps keep the depth they get, but
-            where this is greater, they have it, too: what is lost in the middle is lost.
-        on_device : bool
-            Whether the last step's results stay on its GPU.
+        `bits` is the depth of the last step's results. Those of the other steps keep the depth they
+        get, but where this is greater, they have it, too: what is lost in the middle is lost.
+        `on_device` says whether the last step's results stay on its GPU.
         """
         last = len(self.steps) - 1
         formats: list[Format] = []
@@ -188,19 +164,10 @@ def through(
 ) -> Iterator[Iterator[Item]]:
     """Yield the items that come out of a prepared step or chain, in order.
 
-    Nothing is under way in a step after the block, unless it hangs for longer than `patience`.
-
-    Parameters
-    ----------
-    step : Step
-        One that is called by `run` and has several slots runs in threads of its own; others in the
-        thread that asks for their results: the calling thread where it is the last one, so that
-        Ctrl-C interrupts it.
-    items : iterable of Item
-    stop : callable
-        Ends a wait for the next item, in another thread.
-    patience : float
-        Seconds.
+    A step that is called by `run` and has several slots runs in threads of its own; others in the
+    thread that asks for their results: the calling thread where it is the last one, so that Ctrl-C
+    interrupts it. `stop` ends a wait for the next item, in another thread. Nothing is under way in
+    a step after the block, unless it hangs for longer than `patience`, in seconds.
     """
     with ExitStack() as stack:
         flow = iter(items)

@@ -73,20 +73,14 @@ class LumaOperation:
 
 
 class RegionStep(Step):
-    """Runs an operation on the luma of frames, or of a region in each.
+    """Runs an operation, which it closes, on the luma of frames, or of a region in each.
 
     Frames come from host memory or from the operation's GPU; results go to either.
     Frames that do not leave host memory may be in flight; the others are changed one by one, each
     before `submit` returns.
 
-    Parameters
-    ----------
-    operation : LumaOperation
-        Closed by `close`.
-    track : Track, optional
-        None: whole frames.
-    paste_back : bool
-        Whether results are the given frames with the region changed; False: the region alone.
+    Without a `track` it changes whole frames. Results are the region alone, or with `paste_back`
+    the given frames with the region changed.
     """
 
     def __init__(
@@ -105,17 +99,7 @@ class RegionStep(Step):
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth.
 
-        Parameters
-        ----------
-        format : Format
-            Of the frames to come.
-        frames : int
-            At least so many frames will come.
-
-        Raises
-        ------
-        InputError
-            The region is not inside each of the frames.
+        At least so many `frames` will come. InputError: the region is not inside each of them.
         """
         if self._track is None:
             return format
@@ -129,14 +113,8 @@ class RegionStep(Step):
     ) -> Format:
         """Prepare the operation for frames of `format`; return the format of the results.
 
-        Parameters
-        ----------
-        format : Format
-            Of the frames to come.
-        bits : int, optional
-            Depth of the results; None: that of `format`.
-        on_device : bool
-            Whether results stay on the GPU; InputError where it works on the CPU.
+        Their depth is `bits`; None: that of `format`. With `on_device` results stay on the GPU;
+        InputError where it works on the CPU.
         """
         if on_device and self.traits.device == "cpu":
             raise InputError("a region's results are planes in host memory, not on a GPU")

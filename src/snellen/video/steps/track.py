@@ -23,14 +23,9 @@ class Track:
     """Line number in the file of each position."""
 
     def check(self, width: int, height: int, frames: int = 1) -> None:
-        """Raise InputError if the region leaves the frame, or positions are too few.
+        """Raise InputError if the region leaves frames of this size, or positions are too few.
 
-        Parameters
-        ----------
-        width, height : int
-            Size of the frames.
-        frames : int
-            At least so many frames will come.
+        At least so many `frames` will come.
         """
         size = f"{self.width}×{self.height}"
         if self.width > width or self.height > height:
