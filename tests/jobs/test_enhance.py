@@ -226,7 +226,7 @@ def test_no_chain_is_refused_at_the_door(name, chain):
 )
 def test_the_guess_of_the_matrix_is_that_of_the_output(size):
     """What players take an unspecified film for, the output states, and a table is given."""
-    from snellen.filters.lut.coding import BT709, matrix_of
+    from snellen.frames.coding import BT709, matrix_of
     from snellen.video.sink.colour import guessed
 
     assert (matrix_of(2, size)[0] is BT709) == (guessed(*size) == "bt709")

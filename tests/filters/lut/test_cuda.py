@@ -7,9 +7,9 @@ import pytest
 
 from snellen.filters.lut import cpu
 from snellen.filters.lut import cuda as gpu
-from snellen.filters.lut.coding import BT709
 from snellen.filters.lut.cube import Cube
 from snellen.filters.lut.planes import Planes
+from snellen.frames.coding import BT709
 from snellen.frames.frame import CENTRE, LEFT, Format, Frame
 from support import emulated
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.filters.lut.coding import BT601, BT709, NAMED, matrix_of
 from snellen.filters.lut.cube import Cube
 from snellen.filters.lut.planes import axis
 from snellen.filters.lut.step import LutStep
+from snellen.frames.coding import BT601, BT709, NAMED, matrix_of
 from snellen.frames.frame import CENTRE, LEFT, TOP_LEFT, Format, Frame
 from snellen.video.steps.chain import Chain
 from support import lut as reference

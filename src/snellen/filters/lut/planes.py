@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from snellen.filters.lut.coding import Matrix, from_rgb, to_rgb
 from snellen.filters.lut.cube import Cube
+from snellen.frames.coding import Matrix, from_rgb, to_rgb
 from snellen.frames.frame import Format
 
 Int32 = npt.NDArray[np.int32]

@@ -10,9 +10,9 @@ from pathlib import Path
 from snellen.engine.prepared import retried
 from snellen.errors import InputError
 from snellen.filters.lut import cpu, cuda
-from snellen.filters.lut.coding import Matrix
 from snellen.filters.lut.cube import Cube, load
 from snellen.filters.lut.planes import Planes
+from snellen.frames.coding import Matrix
 from snellen.frames.frame import Format, Frame
 from snellen.frames.step import Step, Traits, Unchanged
 from snellen.gpu import device as devices
@@ -37,7 +37,7 @@ class LutStep(Holder, Step):
     cube : Cube or Path
         The table, or its file.
     matrix : Matrix
-        Of the film, see `coding.matrix_of`.
+        Of the film, see `frames.coding.matrix_of`.
     device : str
         "cpu" or "cuda:N".
     say : callable, optional

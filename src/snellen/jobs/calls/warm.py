@@ -108,10 +108,10 @@ def _upscale(device: str) -> Iterator[Callable[[], object]]:
 
 def _enhance(device: str) -> Iterator[Callable[[], object]]:
     from snellen.filters.grain import Grain
-    from snellen.filters.lut.coding import BT709
     from snellen.filters.lut.cube import Cube
     from snellen.filters.lut.step import LutStep
     from snellen.filters.nlm.step import Denoiser
+    from snellen.frames.coding import BT709
     from snellen.frames.frame import Format, Frame
 
     def denoise(bits: int) -> None:

@@ -88,8 +88,8 @@ def _add_deblur(line: Line, options: Enhancement, name: str) -> None:
 
 
 def _add_lut(line: Line, options: Enhancement, name: str) -> None:
-    from snellen.filters.lut.coding import matrix_of
     from snellen.filters.lut.step import LutStep
+    from snellen.frames.coding import matrix_of
 
     assert options.lut is not None
     stated, format = line.info.picture.colorspace, line.film.picture.format
