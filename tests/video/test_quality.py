@@ -36,6 +36,8 @@ X264 = Scale(*traits("libx264").search)
 class Difference:
     """The mean absolute difference, which stands for MAD."""
 
+    colours = ""
+
     def __init__(self, most=None):
         self.most, self.calls, self.closed = most, 0, 0
 

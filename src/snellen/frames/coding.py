@@ -35,7 +35,7 @@ _SMPTE240M = Matrix("smpte240m", 0.212, 0.087)
 
 NAMED = {one.name: one for one in (BT709, BT601, BT2020)}
 """Those that users may name."""
-_NUMBERS = {1: BT709, 4: _FCC, 5: BT601, 6: BT601, 7: _SMPTE240M, 9: BT2020}
+NUMBERS = {1: BT709, 4: _FCC, 5: BT601, 6: BT601, 7: _SMPTE240M, 9: BT2020}
 """By H.273's MatrixCoefficients, which are FFmpeg's AVCOL_SPC."""
 _UNSPECIFIED = 2
 AUTO = "auto"
@@ -64,12 +64,12 @@ def matrix_of(
         return NAMED[name], None
     if number == _UNSPECIFIED:
         width, height = size
-        guess = BT709 if width >= _HD_COLUMNS or height > _SD_ROWS else BT601
+        guess = guessed(width, height)
         return guess, (
             f"the film states no colour matrix: for the LUT {guess.name} is assumed, by its size "
             f"of {width}×{height}; `lut_matrix` states it"
         )
-    found = _NUMBERS.get(number)
+    found = NUMBERS.get(number)
     if found is None:
         raise InputError(
             f"the film's colour matrix is number {number} of ITU-T H.273; a LUT expects one of "
@@ -78,6 +78,11 @@ def matrix_of(
             advice="choose the nearest one by `lut_matrix`",
         )
     return found, None
+
+
+def guessed(width: int, height: int) -> Matrix:
+    """Return the matrix that a film of a size is taken to have where it states none."""
+    return BT709 if width >= _HD_COLUMNS or height > _SD_ROWS else BT601
 
 
 def to_rgb(matrix: Matrix, format: Format) -> Float64:

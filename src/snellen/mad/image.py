@@ -24,6 +24,7 @@ from snellen.mad.inputs import Precision, precision
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding, plain
 from snellen.mad.result import Number, Score
 from snellen.mad.scorer import BYTES, Scorer
+from snellen.metrics.colours import of_rgb
 from snellen.metrics.registry import MAD, METRICS, check_options
 from snellen.metrics.registry import chosen as named
 from snellen.process import while_running
@@ -261,15 +262,29 @@ def _measured(
 ) -> dict[str, Number]:  # fmt: skip
     """Return the scores of all metrics among `names` but MAD, by name; on the CPU."""
     measures = {name: METRICS[name].measure for name in names if name != MAD}
+    kinds = {METRICS[name].of for name in measures}
     found = {name: np.empty(prod(batch)) for name in measures}
-    current, reference = None, None
+    current, references = None, dict[str, Any]()
     for number, one, other in pairs if found else ():
-        if reference is None or one != current:
-            current, reference = one, plain(both[0][one], peak, "cpu")
-        distorted = plain(both[1][other], peak, "cpu")
+        if not references or one != current:
+            current, references = one, _views(both[0][one], peak, kinds)
+        distorted = _views(both[1][other], peak, kinds)
         for name, numbers in found.items():
-            numbers[number] = measures[name](reference, distorted, peak)
+            kind = METRICS[name].of
+            given = references[kind], distorted[kind], *[peak] * (kind == "luma")
+            numbers[number] = measures[name](*given)
     return {
         name: numbers.reshape(batch) if batch else float(numbers[0])
         for name, numbers in found.items()
     }
+
+
+def _views(picture: Array, peak: float, kinds: Iterable[str]) -> dict[str, Array]:
+    """Return a picture as metrics of each kind take it."""
+    views = {"luma": lambda: plain(picture, peak, "cpu"), "colours": lambda: _linear(picture, peak)}
+    return {kind: views[kind]() for kind in kinds}
+
+
+def _linear(picture: Array, peak: float) -> Array:
+    pixels = picture if isinstance(picture, np.ndarray) else moved(picture, "cpu")
+    return of_rgb(pixels.astype(pixels.dtype.newbyteorder("="), copy=False), peak).linear()

@@ -1,1 +1,1 @@
-"""Metrics beside MAD, of two planes of luma: PSNR and SSIM. VMAF is FFmpeg's: `video.vmaf`."""
+"""Metrics beside MAD, of luma or linear colours of two pictures. VMAF is FFmpeg's: `video.vmaf`."""

@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from snellen.errors import InputError, quoted
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 T = TypeVar("T")
 OfPlanes = Callable[["npt.NDArray[Any]", "npt.NDArray[Any]", float], float]
 """Returns the score of two planes, (H, W), given the sample value of white."""
+OfColours = Callable[["npt.NDArray[np.float32]", "npt.NDArray[np.float32]"], float]
+"""Returns the score of two pictures, (3, H, W): red, green and blue of BT.709, linear in light,
+from 0, black, to 1, white."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,8 @@ class Metric:
     """Its name in texts."""
     better: str
     """"lower" or "higher"."""
+    of: str = "luma"
+    """The part of pictures that it measures: "luma", or "colours", those of SDR only."""
     unit: str = ""
     scale: str = ""
     """The meaning of its values, in a few words."""
@@ -64,7 +70,8 @@ class Metric:
     goal: Goal | None = None
     """The search for `target_` and its name, a field of Encoding; None: it cannot be a target."""
     home: str | None = None
-    """Module of the implementation. It has an OfPlanes by the metric's name; of metrics of films
+    """Module of the implementation. It has an OfPlanes, or of colours an OfColours, by the
+    metric's name; of metrics of films
     `Stream`, `Measure`, `is_there` and `refused`, as `snellen.video.vmaf`. None: MAD's Scorer."""
 
     @property
@@ -73,10 +80,9 @@ class Metric:
         return self.name, *self.parts
 
     @property
-    def measure(self) -> OfPlanes:
-        """The function of two planes that computes it."""
-        found: OfPlanes = getattr(self.module, self.name)
-        return found
+    def measure(self) -> Any:
+        """The function that computes it: an OfPlanes, or of colours an OfColours."""
+        return getattr(self.module, self.name)
 
     @property
     def module(self) -> Any:
@@ -174,6 +180,11 @@ def of_films(names: Iterable[str]) -> tuple[Metric, ...]:
     return tuple(METRICS[name] for name in names if METRICS[name].films_only)
 
 
+def of_colours(names: Iterable[str]) -> tuple[Metric, ...]:
+    """Return those of some metrics that look at colours."""
+    return tuple(METRICS[name] for name in names if METRICS[name].of == "colours")
+
+
 def columns(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of all scores of metrics."""
     return tuple(column for name in names for column in METRICS[name].columns)
@@ -219,12 +230,13 @@ def check_size(names: Iterable[str], width: int, height: int, subject: str) -> N
     size = max((one.smallest for one in others), default=0)
     raise InputError(
         f"{subject}: got pictures of {width}×{height}; expected at least {least}×{least}, for "
-        f"{_titles(wide)}{wide[0].why}",
-        advice=f"{_titles(others)} take {size}×{size}" if others else None,
+        f"{titles(wide)}{wide[0].why}",
+        advice=f"{titles(others)} take {size}×{size}" if others else None,
     )
 
 
-def _titles(metrics: Iterable[Metric]) -> str:
+def titles(metrics: Iterable[Metric]) -> str:
+    """Return what texts call some metrics."""
     return " and ".join(one.title for one in metrics)
 
 

@@ -152,6 +152,7 @@ def _kind(depth: int) -> type[np.uint8 | np.uint16]:
 class Measure:
     """VMAF as a `quality.values.Measure`; errors are about `subject`."""
 
+    colours = ""
     most: int | None = None
 
     def __init__(self, subject: str) -> None:

@@ -20,7 +20,8 @@ from snellen.mad.heatmap import Worst
 from snellen.mad.result import Score
 from snellen.mad.scorer import Scorer
 from snellen.mad.temporal import TemporalScore, st_mad
-from snellen.metrics.registry import MAD, METRICS, check_size
+from snellen.metrics.colours import Picture
+from snellen.metrics.registry import MAD, METRICS, check_size, of_colours, titles
 
 Array = npt.NDArray[Any]
 
@@ -76,6 +77,8 @@ class ScoreStep:
     ----------
     depths : (int, int)
         Bits of both films, set before `prepare`.
+    colours : str
+        Names of metrics that look at colours: `run` and `submit` get pictures, too.
     reach : int
         How many pairs before and after each are to be seen, which `see` takes.
     films : FilmScores
@@ -108,6 +111,7 @@ class ScoreStep:
             for name in metrics
             if name != MAD and not METRICS[name].films_only
         }
+        self.colours = titles(of_colours(metrics))
         self.films = FilmScores(metrics, subject)
         self.depths, self.reach = (8, 8), self.films.reach
         on = chosen(device, events) if self._has_mad else "cpu"
@@ -145,32 +149,38 @@ class ScoreStep:
         """The number of pairs that `submit` keeps in flight."""
         return self._scorer.slots
 
-    def run(self, reference: Array, distorted: Array) -> Score:
+    def run(self, reference: Array, distorted: Array, *pictures: Picture) -> Score:
         """Return the score, with maps if it is among the worst so far."""
         self.films.push(reference, distorted)
-        return self._run(reference, distorted)
+        return self._run(reference, distorted, *pictures)
 
-    def see(self, reference: Array, distorted: Array) -> None:
+    def see(self, reference: Array, distorted: Array, *pictures: Picture) -> None:
         """Take a pair beside those that are scored."""
         self.films.push(reference, distorted, scored=False)
 
-    def _run(self, reference: Array, distorted: Array) -> Score:
-        if not self._has_mad:
-            return self._measured(Score(nan, nan, nan), reference, distorted)
-        return self._taken(self._scorer.run, reference, distorted)
+    def _run(self, reference: Array, distorted: Array, *pictures: Picture) -> Score:
+        if self._has_mad:
+            score = self._taken(self._scorer.run, reference, distorted)
+        else:
+            score = Score(nan, nan, nan)
+        return self._measured(score, reference, distorted, *pictures)
 
-    def submit(self, reference: Array, distorted: Array) -> Callable[[], Score]:
+    def submit(self, reference: Array, distorted: Array, *pictures: Picture) -> Callable[[], Score]:
         """Begin a pair; return a function that waits for its score, as `run` returns it."""
         self.films.push(reference, distorted)
         if not self._has_mad:
-            return lambda: self._run(reference, distorted)
+            return lambda: self._run(reference, distorted, *pictures)
         maps = self._rising
         pending = self._scorer.submit(reference, distorted, maps=maps)
 
         def begun(reference: Array, distorted: Array, maps: bool) -> Score:
             return self._scorer.submit(reference, distorted, maps=maps)()
 
-        return lambda: self._taken(begun, reference, distorted, pending(), maps)
+        def wait() -> Score:
+            score = self._taken(begun, reference, distorted, pending(), maps)
+            return self._measured(score, reference, distorted, *pictures)
+
+        return wait
 
     def _taken(
         self,
@@ -180,7 +190,7 @@ class ScoreStep:
         score: Score | None = None,
         maps: bool = False,
     ) -> Score:
-        """Return the score of a pair, with maps if it is among the worst so far."""
+        """Return MAD of a pair, with maps if it is among the worst so far."""
         # Few pictures are among them: these are scored twice, but for those that follow one
         # another.
         if score is None:
@@ -192,12 +202,19 @@ class ScoreStep:
             score = replace(score, detection=None, appearance=None)
         if self._clips is not None:
             self._clips.add(reference, distorted)
-        return self._measured(score, reference, distorted)
+        return score
 
-    def _measured(self, score: Score, reference: Array, distorted: Array) -> Score:
+    def _measured(
+        self, score: Score, reference: Array, distorted: Array, *pictures: Picture
+    ) -> Score:
         """Return a score with what is measured beside MAD."""
-        measures = self._measures.items()
-        others = {name: measure(reference, distorted, self._range) for name, measure in measures}
+        colours = [picture.linear() for picture in pictures]
+        others = {
+            name: measure(*colours)
+            if METRICS[name].of == "colours"
+            else measure(reference, distorted, self._range)
+            for name, measure in self._measures.items()
+        }
         return replace(score, others=others)
 
     def close(self) -> None:

@@ -219,11 +219,12 @@ def score_two(
     **facts: Any,
 ) -> Format:
     """Score two images; return what the step is prepared for now."""
-    planes = pair(one, other, run.job.resize, run.job.data_range, run.warn)
+    job, colours = run.job, bool(run.step.colours)
+    planes = pair(one, other, job.resize, job.data_range, run.warn, colours)
     run.add_damage(planes.damage)
     if prepared != planes.format:
         run.step.prepare(planes.format)
-    run.add(run.step.run(planes.reference, planes.distorted), file, **facts)
+    run.add(run.step.run(planes.reference, planes.distorted, *planes.pictures), file, **facts)
     return planes.format
 
 

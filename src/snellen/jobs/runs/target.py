@@ -34,6 +34,7 @@ class MadMeasure:
         Receives warnings.
     """
 
+    colours = ""
     most: int | None = FRAMES
 
     def __init__(self, device: str, subject: str, events: Events) -> None:
@@ -72,20 +73,23 @@ def _check_size(metric: Metric, format: Format, subject: str) -> None:
         )
 
 
-class PlaneMeasure:
-    """A metric of two planes of luma, as a `snellen.video.quality.values.Measure`."""
+class PictureMeasure:
+    """A metric of luma or colours of pictures, as a `snellen.video.quality.values.Measure`."""
 
+    colours = ""
     most: int | None = 1 << 30
     """All frames of the excerpts: it takes little time."""
 
     def __init__(self, metric: Metric, subject: str) -> None:
         self._metric, self._subject = metric, subject
+        self.colours = metric.title if metric.of == "colours" else ""
 
     def scores(self, pairs: Iterable[Pair], format: Format) -> list[float]:
         """Return the scores of frames of a format."""
         _check_size(self._metric, format, self._subject)
-        measure, white = self._metric.measure, float((1 << format.bits) - 1)
-        return [measure(one, other, white) for one, other in pairs]
+        measure = self._metric.measure
+        white = () if self.colours else (float((1 << format.bits) - 1),)
+        return [measure(one, other, *white) for one, other in pairs]
 
     def close(self) -> None:
         """Nothing is kept."""
@@ -129,7 +133,7 @@ def aim_of(
     if metric.films_only:
         measure = metric.module.Measure(subject)
     elif metric.home is not None:
-        measure = PlaneMeasure(metric, subject)
+        measure = PictureMeasure(metric, subject)
     else:
         measure = MadMeasure(device, subject, events)
     return Aim(target, measure, partial(notify, events, subject), aside)

@@ -1,4 +1,4 @@
-"""Finds pairs of image files to compare, and reads their luma."""
+"""Finds pairs of image files to compare, and reads their luma, or their colours, too."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from snellen.frames import white
 from snellen.frames.axes import NOT_FINITE, REPLACE
 from snellen.frames.frame import Format
 from snellen.mad.luma import luma
+from snellen.metrics.colours import Picture, of_rgb
 from snellen.metrics.registry import check_size
 from snellen.stills.still import header, read
 from snellen.video.comparing.differences import scaled, unequal
@@ -38,6 +39,10 @@ class Plane:
     """(H, W): uint8, uint16, or float64 of 16-bit colours, 0 … 65535, and of floats, 0 … WHITE."""
     bits: int
     """Bits of a sample; 0: floats."""
+    pixels: npt.NDArray[Any]
+    """(H, W) or (H, W, 3): the image without its alpha channel."""
+    white: float
+    """Value of white of `pixels`."""
     damage: tuple[str, ...] = ()
     """Damages of the file, one sentence each."""
 
@@ -49,6 +54,8 @@ class Pair:
     reference: npt.NDArray[Any]
     distorted: npt.NDArray[Any]
     format: Format
+    pictures: tuple[Picture, ...] = ()
+    """Both with their colours, where these are asked for."""
     damage: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     """Each file that was decoded although it is damaged, and what is wrong with it."""
 
@@ -126,12 +133,18 @@ def check(reference: Path, distorted: Path, resized: bool, metrics: tuple[str, .
 
 
 def pair(
-    reference: Path, distorted: Path, resized: bool, data_range: float | None, warn: Warn
+    reference: Path,
+    distorted: Path,
+    resized: bool,
+    data_range: float | None,
+    warn: Warn,
+    colours: bool = False,
 ) -> Pair:
     """Read two images; return what a Scorer takes.
 
     Of one depth, planes stay as they are; else each becomes float64 0 … 255 by its own depth.
-    `data_range` is the value of white of floats; None: 1.
+    `data_range` is the value of white of floats; None: 1. With `colours` the images are given, too,
+    as Pictures: their samples count as sRGB.
 
     Raises
     ------
@@ -148,14 +161,19 @@ def pair(
         warn(str(distorted), scaled(second, first))
         codes, bits = _codes(other)
         other = replace(other, samples=resize(codes, bits, *first), bits=bits)
+        if colours:
+            other = _resized(other, first)
     width, height = first
+    pictures = tuple(of_rgb(p.pixels, p.white) for p in (one, other)) if colours else ()
     damage = tuple((p, d.damage) for p, d in ((reference, one), (distorted, other)) if d.damage)
     if one.bits == other.bits and all(p.samples.dtype.kind == "u" for p in (one, other)):
-        return Pair(one.samples, other.samples, Format(width, height, one.bits), damage)
+        format = Format(width, height, one.bits)
+        return Pair(one.samples, other.samples, format, pictures, damage)
     first_grey, second_grey = (
         grey(p.samples, p.bits) if p.bits else p.samples for p in (one, other)
     )
-    return Pair(first_grey, second_grey, Format(width, height, 0, white=WHITE), damage)
+    format = Format(width, height, 0, white=WHITE)
+    return Pair(first_grey, second_grey, format, pictures, damage)
 
 
 def _plane(path: Path, data_range: float | None, warn: Warn) -> Plane:
@@ -164,12 +182,14 @@ def _plane(path: Path, data_range: float | None, warn: Warn) -> Plane:
         warn(str(path), text)
     pixels = still.pixels
     if pixels.dtype.kind == "f":
-        return Plane(_greys(path, pixels, data_range, warn), 0, still.damage)
+        grey, peak = _greys(path, pixels, data_range, warn), white.white(pixels.dtype, data_range)
+        return Plane(grey, 0, pixels[..., :3] if pixels.ndim == 3 else pixels, peak, still.damage)
     bits = 8 * int(pixels.dtype.itemsize)
     if pixels.ndim == 3 and pixels.shape[2] == 4:
         warn(str(path), "transparency does not count")
         pixels = pixels[..., :3]
-    return Plane(luma(pixels) if pixels.ndim == 3 else pixels, bits, still.damage)
+    grey = luma(pixels) if pixels.ndim == 3 else pixels
+    return Plane(grey, bits, pixels, float((1 << bits) - 1), still.damage)
 
 
 def _greys(
@@ -194,6 +214,18 @@ def _codes(plane: Plane) -> tuple[npt.NDArray[Any], int]:
         return plane.samples, plane.bits
     codes = plane.samples if plane.bits else plane.samples * (65535 / WHITE)
     return np.floor(codes + 0.5).astype(np.uint16), 16
+
+
+def _resized(plane: Plane, size: tuple[int, int]) -> Plane:
+    """Return an image whose colours are scaled, too: floats as codes of 16 bits."""
+    pixels, bits = plane.pixels, 8 * int(plane.pixels.dtype.itemsize)
+    if pixels.dtype.kind == "f":
+        codes = np.clip(pixels * (65535 / plane.white), 0, 65535)
+        pixels, bits = np.floor(codes + 0.5).astype(np.uint16), 16
+    layers = [pixels] if pixels.ndim == 2 else list(np.moveaxis(pixels, -1, 0))
+    scaled = [resize(np.ascontiguousarray(layer), bits, *size) for layer in layers]
+    found = scaled[0] if pixels.ndim == 2 else np.stack(scaled, axis=-1)
+    return replace(plane, pixels=found, white=float((1 << bits) - 1))
 
 
 def _size(plane: Plane) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from snellen.cpu.pool import Pool
 from snellen.errors import InputError
@@ -22,6 +22,7 @@ from snellen.frames.brief import Brief
 from snellen.video import pixels
 from snellen.video.channel import in_flight
 from snellen.video.clip import Clip
+from snellen.video.comparing.colours import assumed
 from snellen.video.comparing.comparison import Comparison
 from snellen.video.comparing.differences import check_sizes, differences, later_differences, sizes
 from snellen.video.comparing.pairing import (
@@ -168,13 +169,16 @@ def compare(
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
             warn(name, text)
-        sides = sides_of(sources[0], sources[1], offset, every, part, step.reach)
+        sides = sides_of(sources[0], sources[1], offset, every, part, step.reach, step.colours)
+        for source in sources if step.colours else []:
+            if matrix := assumed(source.info.picture):
+                warn(source.name, f"it states no colour matrix: {matrix.name} is assumed")
         format = format_of(one, other)
         step.depths = one.picture.format.bits, other.picture.format.bits
         with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded
             meter = Meter(expected(sides, clip, every), on_progress)
-            pairs = Pairs(sides, clip, part, step.see)
+            pairs = Pairs(sides, clip, part, lambda *pair: step.see(*_arguments(pair)))
             frames, ended = _run(pairs, sides, step, take, meter)
         if not frames and part is None:
             raise InputError(_no_pair(sides, clip, offset, ended))
@@ -310,11 +314,16 @@ def _results(step: Comparison[T], pairs: Pairs) -> Iterator[Compared[T]]:
     """Yield the results in order, with pairs in flight."""
 
     def begin(pair: Pair) -> Callable[[], Compared[T]]:
-        one, other = pair
-        wait: Callable[[], T] = step.submit(one.plane, other.plane)
-        return lambda: Compared(one.number, one.time, wait())
+        wait: Callable[[], T] = step.submit(*_arguments(pair))
+        return lambda: Compared(pair[0].number, pair[0].time, wait())
 
     return in_flight(begin, pairs, step.slots)
+
+
+def _arguments(pair: Pair) -> tuple[Any, ...]:
+    """Return what a Comparison gets of a pair: two planes of luma, and pictures if it asked."""
+    wholes = (one.picture for one in pair if one.picture is not None)
+    return (*(one.plane for one in pair), *wholes)
 
 
 def _no_pair(sides: Sides, clip: Clip, offset: int, ended: bool) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy.typing as npt
 
 from snellen.frames.frame import Format
+from snellen.metrics.colours import Picture
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -17,6 +18,8 @@ class Comparison(Protocol[T_co]):
 
     depths: tuple[int, int]
     """Bits of the samples of reference and distorted video; set before `prepare`."""
+    colours: str
+    """Names of metrics that look at colours, for which `submit` gets pictures; empty: none does."""
     reach: int
     """How many pairs before and after each that is compared are given to `see`."""
 
@@ -38,17 +41,26 @@ class Comparison(Protocol[T_co]):
         ...
 
     def submit(
-        self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]
+        self,
+        reference: npt.NDArray[Any],
+        distorted: npt.NDArray[Any],
+        *pictures: Picture,
     ) -> Callable[[], T_co]:
         """Begin a pair; return a function that waits for its result and returns it.
 
-        Planes are read-only and may have a pitch. The caller keeps at most `slots` pairs in flight,
+        Planes are read-only and may have a pitch; with `colours` the two frames follow, with their
+        chroma. The caller keeps at most `slots` pairs in flight,
         keeps both planes unchanged until the function has returned, and calls the functions in the
         order of the pairs, in the thread that calls `submit`.
         """
         ...
 
-    def see(self, reference: npt.NDArray[Any], distorted: npt.NDArray[Any]) -> None:
+    def see(
+        self,
+        reference: npt.NDArray[Any],
+        distorted: npt.NDArray[Any],
+        *pictures: Picture,
+    ) -> None:
         """Take a pair that is not compared, in its place among those that are."""
         ...
 

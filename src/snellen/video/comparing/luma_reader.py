@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.frames.frame import Plane
+from snellen.metrics.colours import Picture
 from snellen.video.channel import PATIENCE
 from snellen.video.source.decode import Source
 from snellen.video.source.thread import SourceThread
@@ -32,6 +33,8 @@ class Luma:
     """Seconds from the video's beginning."""
     plane: npt.NDArray[Any]
     """Samples, read-only, rows may have a pitch."""
+    picture: Picture | None = None
+    """The frame with its chroma, where it was asked for."""
 
 
 class LumaReader:
@@ -46,7 +49,9 @@ class LumaReader:
     origin : int
         Number of the video's first frame that has a partner.
     convert : callable, optional
-        What is done with each plane, in the reading thread; None: nothing.
+        What is done with each plane of luma, in the reading thread; None: nothing.
+    whole : callable, optional
+        Makes a Picture of the planes of each frame before; None: there is none.
 
     Attributes
     ----------
@@ -66,6 +71,7 @@ class LumaReader:
         origin: int,
         convert: Callable[[Plane], npt.NDArray[Any]] | None = None,
         reach: int = 0,
+        whole: Callable[[tuple[Plane, ...]], Picture] | None = None,
     ) -> None:
         self.source = source
         self.first = first
@@ -73,7 +79,7 @@ class LumaReader:
         self.begin: Fraction | None = None
         self._origin = origin
         self._every, self._reach = every, reach
-        self._convert = convert
+        self._convert, self._whole = convert, whole
         self._counting = False
         self._thread = SourceThread(source, self._read)
 
@@ -115,10 +121,11 @@ class LumaReader:
             is_near = min(place, self._every - place) <= self._reach
             if self._counting or number < self.first or not is_near:
                 continue
-            plane: npt.NDArray[Any] = item.frame.planes[0]
+            picture = None if self._whole is None else self._whole(item.frame.planes)
+            plane: npt.NDArray[Any] = (picture or item.frame).planes[0]
             if self._convert is not None:
                 plane = self._convert(plane)
-            yield Luma(number, time, plane)
+            yield Luma(number, time, plane, picture)
 
 
 def grey(plane: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float64]:

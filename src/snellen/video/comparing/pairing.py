@@ -12,7 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from snellen.frames.frame import Format, Plane
+from snellen.metrics.colours import Picture
 from snellen.video.clip import Clip
+from snellen.video.comparing.colours import coding
 from snellen.video.comparing.differences import sizes
 from snellen.video.comparing.luma_reader import WHITE, Luma, LumaReader, grey
 from snellen.video.comparing.resize import resize
@@ -97,6 +99,7 @@ def _is_timeless(info: MediaInfo) -> bool:
 Pair = tuple[Luma, Luma]
 Sides = tuple[LumaReader, LumaReader]
 """Reference and distorted."""
+Planes = tuple[Plane, ...]
 Conversion = Callable[[Plane], npt.NDArray[Any]]
 """A conversion of a plane."""
 
@@ -114,15 +117,31 @@ class Part:
 
 
 def sides_of(
-    one: Source, other: Source, offset: int, every: int, part: Part | None = None, reach: int = 0
+    one: Source,
+    other: Source,
+    offset: int,
+    every: int,
+    part: Part | None = None,
+    reach: int = 0,
+    colours: str = "",
 ) -> Sides:
-    """Return readers that begin at the first frames with a partner, and convert for the step."""
+    """Return readers that begin at the first frames with a partner, and convert for the step.
+
+    With `colours`, the names of metrics that look at them, they give a Picture of each frame.
+
+    Raises
+    ------
+    InputError
+        Films whose colours those metrics cannot take.
+    """
     skipped = 0 if part is None else part.begin * every
-    converts = conversions(one.info, other.info)
+    infos = one.info, other.info
+    converts = greys(*infos) if colours else conversions(*infos)
+    wholes = pictures(*infos, colours) if colours else (None, None)
     first, second = max(0, -offset), max(0, offset)
     return (
-        LumaReader(one, first + skipped, every, first, converts[0], reach),
-        LumaReader(other, second + skipped, every, second, converts[1], reach),
+        LumaReader(one, first + skipped, every, first, converts[0], reach, wholes[0]),
+        LumaReader(other, second + skipped, every, second, converts[1], reach, wholes[1]),
     )
 
 
@@ -132,29 +151,60 @@ def shapings(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
     That is the size of the first; turned by their tags they are where `applies` says so.
     """
     turned, (target, second) = applies(one, other), sizes(one, other)
+    return _shaping(one, turned, target, target), _shaping(other, turned, second, target)
 
-    def shaping(info: MediaInfo, size: tuple[int, int]) -> Conversion:
-        steps: list[Callable[[Any], Any]] = []
-        if turned:
-            steps.append(partial(oriented, matrix=info.picture.display_matrix))
-        if size != target:
-            bits = info.picture.format.bits
-            steps.append(partial(resize, bits=bits, width=target[0], height=target[1]))
-        return _all(steps)
 
-    return shaping(one, target), shaping(other, second)
+def _shaping(
+    info: MediaInfo, turned: bool, size: tuple[int, int], target: tuple[int, int]
+) -> Conversion:
+    steps: list[Callable[[Any], Any]] = []
+    if turned:
+        steps.append(partial(oriented, matrix=info.picture.display_matrix))
+    if size != target:
+        bits = info.picture.format.bits
+        steps.append(partial(resize, bits=bits, width=target[0], height=target[1]))
+    return _all(steps)
+
+
+def pictures(
+    one: MediaInfo, other: MediaInfo, metrics: str
+) -> tuple[Callable[[Planes], Picture], Callable[[Planes], Picture]]:
+    """Return what makes Pictures, of the size that they are compared in, of frames of two videos.
+
+    Raises
+    ------
+    InputError
+        Videos whose colours `metrics` cannot take.
+    """
+    turned, (target, second) = applies(one, other), sizes(one, other)
+
+    def whole(info: MediaInfo, size: tuple[int, int]) -> Callable[[Planes], Picture]:
+        coded = coding(info.picture, info.name, metrics, turned)
+        format = replace(coded.format, width=target[0], height=target[1])
+        coded = replace(coded, format=format)
+        luma = _shaping(info, turned, size, target)
+        chroma = luma
+        if len(format.shapes) > 1:
+            height, width = format.shapes[1]
+            was = replace(format, width=size[0], height=size[1]).shapes[1]
+            chroma = _shaping(info, turned, (was[1], was[0]), (width, height))
+        return lambda planes: Picture((luma(planes[0]), *map(chroma, planes[1:])), coded)
+
+    return whole(one, target), whole(other, second)
 
 
 def conversions(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
     """Return what is done with the planes of two videos, so that they can be compared."""
-    shaped = shapings(one, other)
+    shaped, grey = shapings(one, other), greys(one, other)
+    return _all([shaped[0], grey[0]]), _all([shaped[1], grey[1]])
+
+
+def greys(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
+    """Return what brings the luma of two videos of different depths to one scale."""
     first, second = (info.picture.format.bits for info in (one, other))
     if first == second:
-        return shaped
-    return (
-        _all([shaped[0], partial(grey, bits=first)]),
-        _all([shaped[1], partial(grey, bits=second)]),
-    )
+        return _all([]), _all([])
+    return partial(grey, bits=first), partial(grey, bits=second)
 
 
 def _all(steps: Sequence[Callable[[Any], Any]]) -> Conversion:
@@ -205,7 +255,7 @@ class Pairs:
         sides: Sides,
         clip: Clip,
         part: Part | None = None,
-        see: Callable[[npt.NDArray[Any], npt.NDArray[Any]], None] | None = None,
+        see: Callable[[Luma, Luma], None] | None = None,
     ) -> None:
         self.count, self._see = 0, see
         self.ended = False
@@ -226,7 +276,7 @@ class Pairs:
                 return
             if one.time >= start and not self._sides[0].takes(one.number):
                 assert self._see is not None
-                self._see(one.plane, other.plane)
+                self._see(one, other)
             elif one.time >= start:
                 self.count += 1
                 self._meter.see(one, other)

@@ -36,6 +36,7 @@ from snellen.video.quality.trial import (
     identical_pairs,
     luma_format,
     pairs,
+    view_of,
 )
 from snellen.video.quality.values import (
     Aim,
@@ -118,6 +119,7 @@ class Hunt:
             )
         self._aim, self._target, self._info, self._step = aim, target, info, step
         self._plan, self._limit, self._strict = plan, limit, strict
+        self._view = view_of(plan, info.name, target.parameter, aim.measure.colours)
         self._folder = output.parent if isinstance(output, Path) else Path()
         self._report = on_progress
         self._choice: Choice | None = None
@@ -293,7 +295,7 @@ class Hunt:
         meter = Meter(total, self._report, stage)
         for excerpt in excerpts:
             film, count = encoded(excerpt, plan, chosen_threads() or 0, meter)
-            found = pairs(film, excerpt, plan, self._numbers(excerpt))
+            found = pairs(film, excerpt, plan, self._numbers(excerpt), self._view)
             scores += self._scores(found, meter)
             size += count
             frames += len(excerpt)
@@ -305,7 +307,7 @@ class Hunt:
         meter = Meter(sum(map(len, map(self._numbers, excerpts))), self._report, "identical frames")
         scores: list[float] = []
         for excerpt in excerpts:
-            found = identical_pairs(excerpt, self._plan, self._numbers(excerpt))
+            found = identical_pairs(excerpt, self._plan, self._numbers(excerpt), self._view)
             scores += self._scores(found, meter)
         return pooled(scores, self._target.pool)
 
@@ -322,7 +324,7 @@ class Hunt:
             if excerpt is not None:
                 numbers = self._numbers(excerpt)
                 meter = Meter(len(numbers), self._report, "score of the film")
-                matched = finished_pairs(file, clock, excerpt, self._plan, numbers)
+                matched = finished_pairs(file, clock, excerpt, self._plan, numbers, self._view)
                 scores += self._scores(matched, meter)
                 self._kept.pop(place).close()
         return scores

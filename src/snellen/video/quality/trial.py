@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 
 import av
 
-from snellen.errors import OutputError
+from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Format, Plane
+from snellen.metrics.colours import Picture
 from snellen.video import pixels
 from snellen.video.clip import Clip
+from snellen.video.comparing.colours import coding
 from snellen.video.progress import Meter
 from snellen.video.quality.excerpts import Excerpt
-from snellen.video.quality.values import Pair
+from snellen.video.quality.values import Array, Pair
 from snellen.video.sink.encode import Plan, add_video, open_container
 from snellen.video.sink.encoder_files import rehearsed
 from snellen.video.sink.frames import Converter, FrameEncoder
@@ -26,6 +28,12 @@ from snellen.video.source.decode import Source
 
 _MUXER, _SUFFIX = "matroska", ".mkv"
 """Container of the encoded excerpt: it holds what any encoder gives."""
+
+
+View = Callable[[tuple[Plane, ...]], Array]
+"""Makes of the planes of a frame what a metric takes."""
+_BT709 = 1
+"""AVCOL_SPC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,37 @@ def luma_format(plan: Plan) -> Format:
     return Format(plan.format.width, plan.format.height, plan.encoder.bits)
 
 
+def view_of(plan: Plan, name: str, target: str, metric: str) -> View:
+    """Return what makes luma, or linear colours for a metric, of planes as the encoder gets them.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the video stream.
+    name, target : str
+        Of the film and the parameter, for messages.
+    metric : str
+        Name of a metric that takes colours; empty: luma.
+
+    Raises
+    ------
+    InputError
+        Colours that the metric cannot take.
+    """
+    if not metric:
+        return lambda planes: planes[0]
+    taken, picture = plan.encoder.pixels, plan.picture
+    format = replace(plan.format, bits=plan.encoder.bits, subsampling=taken.subsampling)
+    if taken.rgb:  # which `pixels.planes` converts
+        picture = replace(picture, colorspace=_BT709)
+        format = replace(format, full_range=False)
+    try:
+        coded = coding(replace(picture, format=format), name, metric)
+    except InputError as error:
+        raise InputError(str(error), parameter=target, advice="give `crf` instead") from None
+    return lambda planes: Picture(planes, coded).linear()
+
+
 def encoded(excerpt: Excerpt, plan: Plan, threads: int, meter: Meter) -> tuple[BytesIO, int]:
     """Return the excerpt as a film in memory, and the bytes of its packets."""
     memory = BytesIO()
@@ -74,7 +113,9 @@ def encoded(excerpt: Excerpt, plan: Plan, threads: int, meter: Meter) -> tuple[B
     return memory, size
 
 
-def pairs(film: BytesIO, excerpt: Excerpt, plan: Plan, numbers: Container[int]) -> Iterator[Pair]:
+def pairs(
+    film: BytesIO, excerpt: Excerpt, plan: Plan, numbers: Container[int], view: View
+) -> Iterator[Pair]:
     """Yield some frames of an excerpt, each with the decoded one, in their order."""
     made = Converter(plan)
     count = 0
@@ -83,7 +124,7 @@ def pairs(film: BytesIO, excerpt: Excerpt, plan: Plan, numbers: Container[int]) 
         stream.thread_type = "AUTO"
         for frame in container.decode(stream):
             if count in numbers:
-                yield _luma(made, excerpt, count), pixels.planes(frame)[0]
+                yield view(_planes(made, excerpt, count)), view(pixels.planes(frame))
             count += 1
     if count != len(excerpt):
         raise OutputError(
@@ -91,16 +132,23 @@ def pairs(film: BytesIO, excerpt: Excerpt, plan: Plan, numbers: Container[int]) 
         )
 
 
-def identical_pairs(excerpt: Excerpt, plan: Plan, numbers: Iterable[int]) -> Iterator[Pair]:
+def identical_pairs(
+    excerpt: Excerpt, plan: Plan, numbers: Iterable[int], view: View
+) -> Iterator[Pair]:
     """Yield some frames of an excerpt, each with itself."""
     made = Converter(plan)
     for number in numbers:
-        luma = _luma(made, excerpt, number)
-        yield luma, luma
+        seen = view(_planes(made, excerpt, number))
+        yield seen, seen
 
 
 def finished_pairs(
-    film: Path, clock: FilmClock, excerpt: Excerpt, plan: Plan, numbers: Container[int]
+    film: Path,
+    clock: FilmClock,
+    excerpt: Excerpt,
+    plan: Plan,
+    numbers: Container[int],
+    view: View,
 ) -> Iterator[Pair]:
     """Yield some frames of an excerpt, each with that of the finished film at this time.
 
@@ -114,6 +162,8 @@ def finished_pairs(
         Of the video stream.
     numbers : container of int
         Which frames; those that the film does not have are left out.
+    view : View
+        Makes of planes what a metric takes.
     """
     times = [time * plan.time_base for time in excerpt.times]
     half = 1 / (2 * plan.rate)
@@ -128,8 +178,8 @@ def finished_pairs(
             time = zero + item.frame.pts * source.info.time_base
             place = bisect_left(times, time - half)
             if place < len(times) and times[place] < time + half and place in numbers:
-                yield _luma(made, excerpt, place), item.frame.planes[0]
+                yield view(_planes(made, excerpt, place)), view(item.frame.planes)
 
 
-def _luma(made: Converter, excerpt: Excerpt, number: int) -> Plane:
-    return pixels.planes(made.picture(excerpt.frame(number)))[0]
+def _planes(made: Converter, excerpt: Excerpt, number: int) -> tuple[Plane, ...]:
+    return pixels.planes(made.picture(excerpt.frame(number)))

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from snellen.frames.brief import Brief
-from snellen.frames.frame import Format, Plane
+from snellen.frames.frame import Format
 from snellen.metrics.registry import METRICS, goals
 from snellen.video.sink.encoding import Target
 
-Pair = tuple[Plane, Plane]
-"""Luma of a frame that the encoder got, and of the decoded one."""
+Array = npt.NDArray[Any]
+Pair = tuple[Array, Array]
+"""A frame that the encoder got, and the decoded one: luma, or linear colours (3, H, W)."""
 
 
 class Measure(Protocol):
     """Scores decoded frames against those that an encoder got."""
 
+    colours: str
+    """Name of the metric, if it takes colours; empty: it takes luma."""
     most: int | None
     """Frames of a film that are scored at most; None: all of its excerpts, since it looks at
     several frames in a row."""
