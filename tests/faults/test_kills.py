@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from support.faults import COMMANDS, LATER, Scene, faults, inputs, measured, tree
+from support.faults import COMMANDS, LATER, Scene, Whole, faults, inputs, measured, tree
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 RUNS = int(os.environ.get("SNELLEN_FAULTS", "36"))
@@ -73,6 +73,15 @@ def after_a_kill(scene, command, whole):
     if tree(scene.folder / "in") != scene.before:
         found.append("the next run changed an input")
     return found
+
+
+def test_reports_differ_by_their_times_only():
+    """A report names the minute it was made in, which the next run's differs in."""
+    page = "<dd>{}, in {} s</dd><dd>2026-07-01 09:{} UTC</dd></dl>"
+    whole = Whole({"p.html": page.format("luma", "1.5", "59").encode()}, b"", 1.0, set())
+    assert whole.is_whole("p.html", page.format("luma", "0.12", "07").encode())
+    assert not whole.is_whole("p.html", page.format("chroma", "1.5", "59").encode())
+    assert not whole.is_whole("p.html", page.format("luma", "1.5", "59").encode()[:-1])
 
 
 @pytest.mark.slow

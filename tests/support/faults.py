@@ -370,8 +370,8 @@ class Whole:
 
 
 def _timeless(text: bytes) -> bytes:
-    """A text or a report without the times that it tells."""
-    return re.sub(rb"[0-9.]+ m?s\b", b"", text)
+    """A text or a report without the times that it tells, and without the minute it was made in."""
+    return re.sub(rb"[0-9.]+ m?s\b|[0-9-]{10} [0-9:]{5} UTC", b"", text)
 
 
 def _keys(data: bytes):
