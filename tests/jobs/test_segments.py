@@ -80,10 +80,7 @@ def test_what_a_gpu_has_finished_before_it_fails_is_kept(tmp_path, short, monkey
         video=VideoOptions(encoding=LOSSLESS),
     )  # fmt: skip
     events = Heard()
-    summary = converted(
-        job.source, job.target, step, device="auto", video=job.video, quality=None, strict=False,
-        overwrite=False, events=events, segments=segments_of(job, None, events),
-    )  # fmt: skip
+    summary = converted(job, step, events, segments_of(job, None, events))
     _, cpu = steps
     assert cpu.ran == 50 - 24
     assert summary.frames == 50
@@ -101,12 +98,10 @@ def test_sound_may_be_another_one_when_a_run_goes_on(tmp_path, short):
 
     def run(step, audio):
         video = VideoOptions(encoding=LOSSLESS, audio=audio)
-        job, events = UpscaleJob(source=source, target=target, video=video), Heard()
-        converted(
-            source, target, lambda info, device: (step, info), device="cpu", video=video,
-            quality=None, strict=False, overwrite=False, events=events,
-            segments=segments_of(job, None, events),
-        )  # fmt: skip
+        job = UpscaleJob(source=source, target=target, video=video, device="cpu")
+        events = Heard()
+        make = lambda info, device: (step, info)  # noqa: E731
+        converted(job, make, events, segments_of(job, None, events))
         return events.said
 
     with pytest.raises(KilledError):

@@ -200,9 +200,7 @@ def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
     how = segments_of(job, models, events, tidied=False)
     found = through(
         lambda ready: film(ready, segments=how and how()),
-        job.source, job.target, partial(made, job, models=models), device=job.device,
-        video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
-        events=events,
+        job, partial(made, job, models=models), events,
     )  # fmt: skip
     return DryRun(
         job.source, job.target, found.width, found.height, found.device, **models.said(),
@@ -263,9 +261,7 @@ def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
     how = segments_of(job, None, events, tidied=False)
     found = through(
         lambda ready: film(ready, segments=how and how(), tries=tries),
-        first, job.target, partial(restored, job, fits=fits, track=track), device=job.device,
-        video=job.video, quality=job.quality, strict=job.strict, overwrite=job.overwrite,
-        events=events,
+        job, partial(restored, job, fits=fits, track=track), events,
     )  # fmt: skip
     return DryRun(
         first, job.target, found.width, found.height, found.device, film=found,

@@ -103,8 +103,8 @@ def _run(job: AnyJob, listener: Events) -> AnyResult:
     return replace(result, profile=profile())
 
 
-def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
-    """Enlarge one file.
+def run_upscale(job: UpscaleJob, events: Events, only_join: bool = False) -> UpscaleResult:
+    """Enlarge one file, or only join the segments of a film.
 
     Raises
     ------
@@ -117,11 +117,11 @@ def run_upscale(job: UpscaleJob, events: Events) -> UpscaleResult:
         return upscale_image(job, events)
     from snellen.jobs.runs.upscale_video import upscale_video
 
-    return upscale_video(job, events)
+    return upscale_video(job, events, only_join)
 
 
-def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
-    """Restore one file.
+def run_deblur(job: DeblurJob, events: Events, only_join: bool = False) -> DeblurResult:
+    """Restore one file, or only join the segments of a film.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def run_deblur(job: DeblurJob, events: Events) -> DeblurResult:
         return deblur_image(job, events)
     from snellen.jobs.runs.deblur_video import deblur_video
 
-    return deblur_video(job, events)
+    return deblur_video(job, events, only_join)
 
 
 def run_score(job: ScoreJob, events: Events) -> ScoreResult:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +22,8 @@ from snellen.files import atomic, opening
 from snellen.files.protection import place
 from snellen.files.remote import Remote
 from snellen.frames import values
-from snellen.jobs.calls.execute import around
-from snellen.jobs.events import Collected, Events, Progress, listening
+from snellen.jobs.calls.execute import around, run_deblur, run_upscale
+from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.inputs.inputs import PIPE
 from snellen.jobs.inputs.sequence import makes_film
 from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult
@@ -34,9 +33,6 @@ from snellen.jobs.options.options import File, device_list, path
 from snellen.jobs.options.serial import Job
 
 if TYPE_CHECKING:
-    from snellen.jobs.kinds.choice import Models
-    from snellen.video import progress
-    from snellen.video.segments.film import Segments, Workers
     from snellen.video.segments.part import Part
 
 VERSION = 1
@@ -105,7 +101,12 @@ def write_plan(
     job = _anywhere(job)
     listener = Collected(listening(events))
     with around(job, listener):
-        job = _settled(job, listener)
+        if isinstance(job, DeblurJob):
+            job.check()
+        else:
+            from snellen.jobs.runs.upscale_video import settled
+
+            job = settled(job, listener)  # once for all parts
     found = _part(job, range(0), listener)
     job = replace(job, discard_segments=False)  # once is enough
     content = {
@@ -198,70 +199,19 @@ def join_plan(
     listener = Collected(listening(events))
     with around(job, listener):
         if isinstance(job, DeblurJob):
-            from snellen.jobs.runs.deblur_video import deblur_video
-
-            job.check()
-            return deblur_video(job, listener, _only_joined)
-        from snellen.jobs.runs.upscale_video import upscale_video
-
-        return upscale_video(job, listener, _only_joined)
-
-
-def _only_joined(how: Segments) -> Segments:
-    return replace(how, only_join=True)
-
-
-def _settled(job: FilmJob, events: Events) -> FilmJob:
-    """Return a job with what is found beforehand, once for all parts; refuse what is wrong."""
-    if isinstance(job, DeblurJob):
-        job.check()
-        return job
-    from snellen.jobs.runs.upscale_video import settled
-
-    return settled(job, events)
+            return run_deblur(job, listener, only_join=True)
+        return run_upscale(job, listener, only_join=True)
 
 
 def _part(job: FilmJob, numbers: range, events: Events) -> Part:
-    from snellen.jobs.runs.film import through
-    from snellen.jobs.runs.target import aim_of
-    from snellen.jobs.sharing.segments import segments_of
-    from snellen.video.segments.part import make_part
-
-    name = str(job.source)
-    step, models, workers = _means(job, events)
-    source = _check_film(job)
-    segments = segments_of(
-        job, models, events, workers=workers, changed=lambda how: replace(how, numbers=numbers)
-    )
-
-    def report(p: progress.Progress) -> None:
-        events.progress(Progress(name, p.frames, p.total, p.fps, p.eta, stage=p.stage))
-
-    aim = aim_of(job.video.encoding, job.device, name, events)
     with around(job, events):
-        return through(
-            lambda ready: make_part(
-                ready, segments=segments and segments(), aim=aim, on_progress=report
-            ),
-            source, job.target, step, device=job.device, video=job.video,
-            quality=job.quality, strict=job.strict, overwrite=job.overwrite, events=events,
-        )  # fmt: skip
+        if isinstance(job, DeblurJob):
+            from snellen.jobs.runs import deblur_video
 
+            return deblur_video.part_of(job, events, numbers)
+        from snellen.jobs.runs import upscale_video
 
-def _means(job: FilmJob, events: Events) -> tuple[Any, Models | None, Workers | None]:
-    """Return what makes the step of a job for a device, the models, and what opens workers."""
-    if isinstance(job, DeblurJob):
-        from snellen.jobs.runs import deblur_video
-
-        return partial(deblur_video.made, job), None, deblur_video.workers_of(job, events)
-    from snellen.jobs.runs import upscale_video
-
-    models = upscale_video.models_of(job)
-    return (
-        partial(upscale_video.made, job, models=models, events=events),
-        models,
-        upscale_video.workers_of(job, events),
-    )
+        return upscale_video.part_of(job, events, numbers)
 
 
 def _check_film(job: object) -> Path:

@@ -13,18 +13,18 @@ from snellen.jobs.events import Events
 from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.options import psf_files
 from snellen.jobs.runs.deblur_outcomes import report_outcomes
-from snellen.jobs.runs.film import converted, damage
+from snellen.jobs.runs.film import converted, damage, worked
 from snellen.jobs.sharing.film_workers import film_workers
 from snellen.jobs.sharing.segments import segments_of
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
+from snellen.video.segments.part import Part, make_part
 from snellen.video.steps.region import RegionStep
 from snellen.video.steps.track import Track
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step
-    from snellen.jobs.sharing.segments import Changed
     from snellen.video.media import MediaInfo
     from snellen.video.segments.film import Workers
 
@@ -38,8 +38,8 @@ WORSE = (
 """Warning of a film for which nothing was chosen."""
 
 
-def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None) -> DeblurResult:
-    """Restore the luma of a video, or of its region; `changed` as of `segments_of`."""
+def deblur_video(job: DeblurJob, events: Events, only_join: bool = False) -> DeblurResult:
+    """Restore the luma of a video, or of its region; or only join its segments."""
     (source,) = job.sources
     name = str(source)
     if job.mia.data_range is not None:
@@ -53,13 +53,12 @@ def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None)
             psf_files.write(job.psf_out, np.array(fits.psfs), job.overwrite)
 
     summary = converted(
-        source, job.target, partial(restored, job, fits=fits, track=track, look=look),
-        device=job.device, video=job.video, quality=job.quality, strict=job.strict,
-        overwrite=job.overwrite, events=events,
-        segments=segments_of(
-            job, None, events, notes=fits.unpack, workers=workers_of(job, events), changed=changed
+        job, partial(restored, job, fits=fits, track=track, look=look), events,
+        segments_of(
+            job, None, events, notes=fits.unpack, workers=workers_of(job, events),
+            only_join=only_join,
         ),
-        aside=fits.aside, before=before,
+        fits.aside, before,
     )  # fmt: skip
     if track is not None and not job.video.clip.is_part:
         _warn_of_spare(track, summary.frames, name, events)
@@ -76,6 +75,12 @@ def deblur_video(job: DeblurJob, events: Events, changed: Changed | None = None)
         statistics=statistics, frames=tuple(fits.rows),
         error=damage(source, job.target, summary),
     )  # fmt: skip
+
+
+def part_of(job: DeblurJob, events: Events, numbers: range) -> Part:
+    """Make segments of a video by their numbers; without any, write how it is cut."""
+    cut = segments_of(job, None, events, workers=workers_of(job, events), numbers=numbers)
+    return worked(make_part, job, partial(made, job), events, cut)
 
 
 def workers_of(job: DeblurJob, events: Events) -> Workers | None:

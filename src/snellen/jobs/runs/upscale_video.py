@@ -13,37 +13,44 @@ from snellen.jobs.kinds.enhance import enhanced, say_bars
 from snellen.jobs.kinds.film_blur import blur_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 from snellen.jobs.options.sizes import sized
-from snellen.jobs.runs.film import converted, damage
+from snellen.jobs.runs.film import converted, damage, worked
 from snellen.jobs.sharing.film_workers import film_workers
 from snellen.jobs.sharing.segments import segments_of
 from snellen.upscaling.shipped import AUTO
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.filtering.side_files import SideFiles
+from snellen.video.segments.part import Part, make_part
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step
-    from snellen.jobs.sharing.segments import Changed
     from snellen.video.media import MediaInfo
     from snellen.video.segments.film import Workers
 
 
-def upscale_video(job: UpscaleJob, events: Events, changed: Changed | None = None) -> UpscaleResult:
-    """Enlarge a video; `changed` as of `segments_of`."""
+def upscale_video(job: UpscaleJob, events: Events, only_join: bool = False) -> UpscaleResult:
+    """Enlarge a video, or only join its segments."""
     job = settled(job, events)
     models = models_of(job)
     with SideFiles() as files:
         summary = converted(
-            job.source, job.target, partial(made, job, models=models, events=events, files=files),
-            device=job.device, video=job.video, quality=job.quality, strict=job.strict,
-            overwrite=job.overwrite, events=events, before=files.finish,
-            segments=segments_of(
-                job, models, events, workers=workers_of(job, events), changed=changed
+            job, partial(made, job, models=models, events=events, files=files), events,
+            segments_of(
+                job, models, events, workers=workers_of(job, events), only_join=only_join
             ),
+            before=files.finish,
         )  # fmt: skip
     return UpscaleResult(
         job.source, job.target, summary.width, summary.height, summary.device, summary.warnings,
         summary, damage(job.source, job.target, summary), **models.said(),
     )  # fmt: skip
+
+
+def part_of(job: UpscaleJob, events: Events, numbers: range) -> Part:
+    """Make segments of a video by their numbers; without any, write how it is cut."""
+    models = models_of(job)
+    cut = segments_of(job, models, events, workers=workers_of(job, events), numbers=numbers)
+    make = partial(made, job, models=models, events=events)
+    return worked(make_part, job, make, events, cut)
 
 
 def settled(job: UpscaleJob, events: Events, *, dry: bool = False) -> UpscaleJob:

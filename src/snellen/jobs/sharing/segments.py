@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from snellen.video.convert import Segments
     from snellen.video.segments.film import Workers
 
-    Changed = Callable[[Segments], Segments]
-
 UNWANTED = "no segments are wanted, which several would share"
 """Why there are none, as the end of a sentence."""
 _END = 1 << 20
@@ -40,18 +38,18 @@ def segments_of(
     notes: Callable[[Iterable[bytes]], None] | None = None,
     tidied: bool = True,
     workers: Workers | None = None,
-    changed: Changed | None = None,
+    numbers: range | None = None,
+    only_join: bool = False,
 ) -> Callable[[], Segments | None] | None:
     """Return what says how the film of a job is cut; None: it is not to be.
 
     The function is called when the models are known, if there are any. `notes` receives what the
     step notes of frames, and `workers` opens other processes that make segments. Unless `tidied` is
-    False, segments that nobody needs any more are removed. `changed` returns how a film is cut of
-    which a part is made, or whose parts are joined, from how its job says it is; nothing is removed
-    then.
+    False, segments that nobody needs any more are removed. `numbers` and `only_join` are those of
+    `Segments`, of a film that several runs share by a plan; nothing is removed then.
     """
     folder = segments_folder(job.target)
-    if tidied and changed is None and job.target != PIPE and folder.is_dir():
+    if tidied and numbers is None and not only_join and job.target != PIPE and folder.is_dir():
         from snellen.video.segments.store import discard, tidy
 
         tidy(folder, job.target)
@@ -64,8 +62,8 @@ def segments_of(
             notify(events, str(job.source), f"{ALONE}: {UNWANTED}")
         return None
     discards = iter([job.discard_segments])  # not what a GPU that then failed has finished
-    found = partial(_segments, job, models, events, notes, discards, workers)
-    return found if changed is None else lambda: changed(found())
+    of_plan = {"numbers": numbers, "only_join": only_join}
+    return partial(_segments, job, models, events, notes, discards, workers, of_plan)
 
 
 def _segments(
@@ -75,6 +73,7 @@ def _segments(
     notes: Callable[[Iterable[bytes]], None] | None,
     discards: Iterator[bool],
     workers: Workers | None,
+    of_plan: dict[str, Any],
 ) -> Segments:
     from snellen.video.convert import Segments
 
@@ -97,6 +96,7 @@ def _segments(
         discard=next(discards, False),
         workers=workers,
         notes=notes,
+        **of_plan,
     )
 
 
