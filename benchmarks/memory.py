@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command import arguments, write
-from snellen.bench import aplus, mad, runner
+from snellen.bench import aplus, inputs, mad, runner
 from snellen.frames.frame import Format, Frame
 from snellen.mad.scorer import Scorer
 from snellen.upscaling.upscaler import Upscaler
@@ -17,7 +17,7 @@ from snellen.upscaling.upscaler import Upscaler
 
 def upscaling(scale: str, width: str, height: str) -> None:
     """Enlarge one plane; print the memory before it and the peak, MB."""
-    plane = aplus.plane(int(width), int(height))
+    plane = inputs.plane(int(width), int(height))
     with Upscaler(int(scale), device="cpu") as upscaler:
         upscaler.prepare(Format(int(width), int(height)))
         before = forget_peak()

@@ -16,9 +16,9 @@ from typing import Any
 
 from benchmarks.command import arguments, write
 from snellen.bench import clock, runner
-from snellen.bench.aplus import plane
 from snellen.bench.clock import Line, spread
 from snellen.bench.cnn import DIFFERING, SIZES, drawn
+from snellen.bench.inputs import plane
 from snellen.cnn.cuda.layout import WARPGROUP_ARCH, Layout, layouts, takes_warpgroups
 from snellen.cnn.definition import SIZES as NETWORKS
 from snellen.cnn.model import Model

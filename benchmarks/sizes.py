@@ -12,8 +12,9 @@ from benchmarks.command import arguments, write
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.model import WINDOW, Model
 from snellen.bench import clock, runner
-from snellen.bench.aplus import DIFFERING, plane
+from snellen.bench.aplus import DIFFERING
 from snellen.bench.clock import Line, spread
+from snellen.bench.inputs import plane
 from snellen.errors import SnellenError
 from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices

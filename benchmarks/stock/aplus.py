@@ -17,8 +17,9 @@ import numpy.typing as npt
 from benchmarks.stock.pytorch import imported, on_stream
 from benchmarks.stock.run import Stock, within
 from snellen.aplus.model import Model
-from snellen.bench.aplus import SIZES, Upscale, plane
+from snellen.bench.aplus import SIZES, Upscale
 from snellen.bench.clock import Line
+from snellen.bench.inputs import plane
 from snellen.bench.reference import aplus as reference
 from snellen.bench.runner import Case
 from snellen.upscaling.models import load

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from benchmarks.stock.pytorch import imported, on_stream
 from benchmarks.stock.run import Stock, within
-from snellen.bench.aplus import plane
 from snellen.bench.clock import Line
 from snellen.bench.cnn import Upscale, drawn
+from snellen.bench.inputs import plane
 from snellen.bench.reference import cnn as reference
 from snellen.bench.runner import Case
 from snellen.cnn.definition import HALF

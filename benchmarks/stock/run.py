@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from snellen.bench import clock, runner
-from snellen.bench.clock import Line
+from snellen.bench.clock import Line, spread
 from snellen.bench.runner import Case, Figures, Say
 from snellen.errors import SnellenError
 from snellen.gpu import device as devices
@@ -106,12 +106,21 @@ def measure(case: Case, lines: Any, device: str, repeats: int, say: Say) -> Figu
         taken = clock.in_rounds(timed, rounds, watch)
         counts = {OURS: kernel.count} | {name: other.count for name, other in others.items()}
         each = {name: [ms / counts[name] for ms in times] for name, times in taken.items()}
-        found = clock.ratios(each, OURS)
+        found = ratios(each, OURS)
         facts = {name: other.facts for name, other in others.items() if other.facts}
     for name, check in checks.items():
         found[name] |= {"check": check, **facts.get(name, {})}
     report(case.name, found, missing, say)
     return row | {"lines": found, "missing": missing}
+
+
+def ratios(taken: Mapping[str, list[float]], ours: str) -> dict[str, Any]:
+    """Return the spread of each line and of its ratio to ours, which is taken round by round."""
+    return {
+        name: {"ms": spread(times)}
+        | {"ratio": spread(other / own for other, own in zip(times, taken[ours], strict=True))}
+        for name, times in taken.items()
+    }
 
 
 def reason(error: Exception) -> str:

@@ -382,3 +382,9 @@ def test_sizes_and_throughput_on_a_gpu(monkeypatch):
     for method, count in (("aplus", 1), ("cnn", 2)):
         found = throughput.measure(method, "cuda:0", True, lambda line: None)
         assert [row["planes"] for row in found] == ["luma", "4:2:0"] * count
+
+
+def test_ratios_are_those_of_a_round():
+    found = stock.ratios({"ours": [1.0, 2.0, 4.0], "theirs": [10.0, 10.0, 80.0]}, "ours")
+    assert found["ours"]["ms"]["median"] == 2 and found["ours"]["ratio"]["median"] == 1
+    assert found["theirs"]["ratio"] == {"median": 10, "min": 5, "max": 20}

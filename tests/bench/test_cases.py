@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from snellen.bench import aplus, cnn, inputs, mad, mia, runner
+from snellen.bench import aplus, cnn, inputs, luma, mad, mia, runner
 from snellen.bench.mia import OPTIONS, PLAIN, Found
 from snellen.bench.reference import cnn as reference
 from snellen.errors import ModelError, SnellenError
@@ -22,9 +22,8 @@ from support.cnn.reference import residual
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(aplus, "SIZES", ((2, 90, 70),))
-    monkeypatch.setattr(aplus, "WINDOW", 30)
     monkeypatch.setattr(cnn, "SIZES", ((2, 90, 70),))
-    monkeypatch.setattr(cnn, "WINDOW", 30)
+    monkeypatch.setattr(luma, "WINDOW", 30)
     monkeypatch.setattr(mad, "SIZES", ((96, 64),))
     monkeypatch.setattr(mia, "SIDES", (32,))
     monkeypatch.setattr(mia, "BATCH", 3)
@@ -117,7 +116,7 @@ class TestNetworks:
 
     def test_differences_are_found(self):
         case = cnn.Upscale("fast", 2, 90, 70)
-        right = cnn.on_cpu("fast", 2, 90, 70)
+        right = case.on_cpu
         assert case.check(right, "cpu")["float64"] <= cnn.DIFFERING
         for change in (lambda a: a[:, :-1], lambda a: a.astype(np.float32), np.flipud,
                        lambda a: a ^ 2):  # fmt: skip
@@ -126,7 +125,7 @@ class TestNetworks:
         wrong = right.copy()
         wrong[1::50] ^= 1
         with pytest.raises(SnellenError, match="from the reference, by up to 1"):
-            cnn.differing(wrong, right)
+            case.differing(wrong, right)
 
 
 class TestAplus:
@@ -135,8 +134,8 @@ class TestAplus:
         return aplus.Upscale(2, 90, 70)
 
     def test_differences_in_windows_are_found(self, case, monkeypatch):
-        monkeypatch.setattr(aplus, "WINDOW", 30)
-        right = aplus.on_cpu(case.model, 90, 70)
+        monkeypatch.setattr(luma, "WINDOW", 30)
+        right = case.on_cpu
         assert case.check(right, "cpu")["pixels"] == right.size
         for top, left in ((0, 0), (60, 80), (138, 178)):
             wrong = right.copy()
@@ -145,8 +144,8 @@ class TestAplus:
                 case.check(wrong, "cpu")
 
     def test_on_a_gpu_the_whole_counts(self, case, monkeypatch):
-        monkeypatch.setattr(aplus, "WINDOW", 20)
-        wrong = aplus.on_cpu(case.model, 90, 70).copy()
+        monkeypatch.setattr(luma, "WINDOW", 20)
+        wrong = case.on_cpu.copy()
         assert case.check(wrong, "cuda:0")["cpu"] == 0
         wrong[100:110, 30:40] ^= 1  # in none of the windows
         case.check(wrong, "cpu")
@@ -155,7 +154,7 @@ class TestAplus:
 
     def test_another_shape_is_wrong(self, case):
         with pytest.raises(SnellenError, match=r"got .* expected"):
-            case.check(aplus.on_cpu(case.model, 90, 70)[1:], "cuda:0")
+            case.check(case.on_cpu[1:], "cuda:0")
 
     def test_models_of_ones_own(self, monkeypatch, tmp_path):
         """Of format 2; each at the sizes of its scale."""

@@ -112,12 +112,6 @@ def test_each_line_in_each_round_and_the_first_round_does_not_count():
     assert taken == {"a": [6.0, 10.0], "b": [8.0, 12.0]}
 
 
-def test_ratios_are_those_of_a_round():
-    found = clock.ratios({"ours": [1.0, 2.0, 4.0], "theirs": [10.0, 10.0, 80.0]}, "ours")
-    assert found["ours"]["ms"]["median"] == 2 and found["ours"]["ratio"]["median"] == 1
-    assert found["theirs"]["ratio"] == {"median": 10, "min": 5, "max": 20}
-
-
 def test_spread_and_milliseconds(monkeypatch):
     assert clock.spread(iter([3.0, 1.0, 2.0])) == {"median": 2.0, "min": 1.0, "max": 3.0}
     ticks = iter((1.0, 1.5))

@@ -88,15 +88,6 @@ def in_rounds(lines: Mapping[str, Line], rounds: int, clock: Clock) -> dict[str,
     return taken
 
 
-def ratios(taken: Mapping[str, list[float]], ours: str) -> dict[str, Any]:
-    """Return the spread of each line and of its ratio to ours, which is taken round by round."""
-    return {
-        name: {"ms": spread(times)}
-        | {"ratio": spread(other / own for other, own in zip(times, taken[ours], strict=True))}
-        for name, times in taken.items()
-    }
-
-
 @cache
 def stream(device: str) -> Any:
     """Return the one stream of a GPU on which computations are timed.

@@ -8,7 +8,7 @@ that anyone can compute it. It needs the standard library only.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import snellen
@@ -16,32 +16,15 @@ import snellen
 FOLDERS = ("src", "tests")
 """Folders of the checkout that count."""
 
-Entry = tuple[str, str]
-"""Name of a file relative to the checkout, with slashes, and the SHA-256 of its content."""
-
 
 def digest(root: Path, folders: Iterable[str] = FOLDERS) -> str:
-    """Return the source digest of a checkout, 64 hexadecimal digits.
-
-    Parameters
-    ----------
-    root : Path
-        The folder of the checkout.
-    folders : iterable of str
-        Names of the folders that count.
-    """
+    """Return the source digest of a checkout's folders, 64 hexadecimal digits."""
     return combined(
         (path.relative_to(root).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())
         for folder in folders
-        for path in files(root / folder)
+        for path in (root / folder).rglob("*")
+        if path.is_file() and counts(path.relative_to(root / folder).as_posix())
     )
-
-
-def files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that count, see `counts`."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and counts(path.relative_to(folder).as_posix()):
-            yield path
 
 
 def counts(name: str) -> bool:
@@ -53,20 +36,17 @@ def counts(name: str) -> bool:
     )
 
 
-def combined(entries: Iterable[Entry]) -> str:
-    """Return the digest of names and SHA-256 digests of contents."""
+def combined(entries: Iterable[tuple[str, str]]) -> str:
+    """Return the digest of names, with slashes, and SHA-256 digests of contents."""
     lines = "".join(f"{content}  {name}\n" for name, content in sorted(entries))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def source() -> dict[str, str]:
-    """Return the digest of the source that runs, and what it covers.
+    """Return the digest of the source that runs, and what it covers: digest and digest_of.
 
-    Returns
-    -------
-    dict
-        "digest"; "digest_of": "src and tests" in a checkout, else "package", where the digest
-        covers the files of the installed package alone and no commit can be found for it.
+    That is "src and tests" in a checkout, else "package": the files of the installed package alone,
+    for which no commit can be found.
     """
     package = Path(snellen.__file__).resolve().parent
     root = package.parents[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,3 +30,9 @@ def codes(plane: Float32, bits: int) -> Plane:
     white = (1 << bits) - 1
     rounded: Float32 = np.rint(plane * np.float32(white))
     return rounded.astype(np.uint8) if bits == 8 else rounded.astype(np.uint16)
+
+
+@cache
+def plane(width: int, height: int) -> Plane:
+    """Return the picture as 8-bit codes (height, width)."""
+    return codes(picture(width, height), 8)

@@ -19,6 +19,7 @@ from snellen.bench.inputs import picture
 from snellen.bench.reference import mia as reference
 from snellen.bench.runner import Case, Figures, Kernel
 from snellen.errors import SnellenError
+from snellen.frames import arrays
 from snellen.mia.definition import ITERATIONS, PSF_SIZE, SIDES, START, UNOBSERVED, Definition
 from snellen.mia.image import deblur
 
@@ -157,7 +158,7 @@ class Restoration(Case):
             facts = {"layout": repr(backend.layout)}
 
         def result() -> Found:
-            return Found(*(host(array) for array in (backend.estimate, backend.psf)))
+            return Found(*(arrays.host(array) for array in (backend.estimate, backend.psf)))
 
         with closing(backend):
             yield Kernel(
@@ -241,8 +242,3 @@ def around(psf: npt.NDArray[Any], side: int) -> npt.NDArray[Any]:
 def shift(number: int, side: int) -> tuple[int, int]:
     """Return by how many rows and columns the picture of a number in a batch is shifted."""
     return 7 * number, 3 * number + number // side
-
-
-def host(array: Any) -> npt.NDArray[Any]:
-    """Return an array of CuPy or NumPy in host memory."""
-    return np.asarray(array.get() if hasattr(array, "get") else array)
