@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -159,6 +160,19 @@ def test_every_name_is_documented(name):
         if "**options\n    As for" in text:
             words |= {*parameters(getattr(snellen, name.removesuffix("s")))}
         assert set(parameters(thing)) <= words
+
+
+@pytest.mark.parametrize("package", [snellen, snellen.jobs], ids=lambda one: one.__name__)
+def test_types_can_be_asked_for(package):
+    """`typing.get_type_hints` knows every name in annotations, as pydantic and others want it."""
+    found = [getattr(package, name) for name in package.__all__ if name != "__version__"]
+    for one in found:
+        # A field's type is asked of its class: `__init__` has those of other modules, too.
+        own = [value for name, value in vars(one).items() if name != "__init__"]
+        functions = [getattr(value, "fget", value) for value in own]
+        for part in (one, *filter(inspect.isfunction, functions)):
+            assert isinstance(get_type_hints(part), dict)
+    assert get_type_hints(snellen.jobs.ScoreResult)["summary"] and len(found) > 20
 
 
 def test_star_import():

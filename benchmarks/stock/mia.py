@@ -20,9 +20,10 @@ from benchmarks.stock.pytorch import imported, on_stream
 from benchmarks.stock.run import Stock
 from snellen.bench import clock
 from snellen.bench.clock import Line
-from snellen.bench.mia import BATCH, PLAIN, Found, Problem, Restoration, host
+from snellen.bench.mia import BATCH, PLAIN, Found, Problem, Restoration
 from snellen.bench.reference import mia as reference
 from snellen.bench.runner import Case
+from snellen.frames import arrays
 from snellen.gpu import graph
 from snellen.gpu.reserved import Reserved
 from snellen.mia.definition import EPS, ITERATIONS, LEAST
@@ -83,7 +84,7 @@ def stock(line: Any, given: Problem, case: Restoration, device: str) -> Stock:
 
 def numbers(array: Any) -> Any:
     """Return an array of NumPy or CuPy, or a tensor of PyTorch, in host memory."""
-    return array.cpu().numpy() if hasattr(array, "cpu") else host(array)
+    return array.cpu().numpy() if hasattr(array, "cpu") else arrays.host(array)
 
 
 def started(line: Any, given: Problem) -> Any:

@@ -6,13 +6,10 @@ import sys
 import time
 from contextlib import suppress
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from snellen.errors import plain
-from snellen.jobs.events import Silent
-
-if TYPE_CHECKING:
-    from snellen.jobs.events import Progress
+from snellen.jobs.events import Progress, Silent
 
 OFTEN = 0.25
 """Seconds between two drawings, at least."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.errors import InputError, plain, shortened
 
 if TYPE_CHECKING:
     from snellen.jobs.steps.deblur_step import FrameFit
     from snellen.jobs.steps.score_table import ScoreRow
+else:
+    # For `typing.get_type_hints`; the modules of these types take long to import.
+    FrameFit = ScoreRow = Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar  # which mypy knows wherever it runs
 
     Array = TypeVar("Array", default=Any)
-else:
+    Numbers = npt.NDArray[np.float64]
+else:  # `typing.get_type_hints` finds these; NumPy takes long to import
     from typing import TypeVar
 
     Array = TypeVar("Array")
+    Numbers = Any
 
 
 AUTO = "auto"
@@ -54,7 +56,7 @@ class Restored(Brief, Generic[Array]):
     """PSF of each picture of a batch and of each frame: (…, K, K) float32, K odd, sum 1. The input
     is approximately convolution(image, psf). An estimated PSF is centred, unless recentre=False; a
     given one stays where it was."""
-    fit: float | npt.NDArray[np.float64]
+    fit: float | Numbers
     """Data fidelity: mean over the samples of y·ln(y/g) − y + g (Poisson, I-divergence) or of
     (y − g)² (Gaussian), where y is the input scaled to 0 … 1 and g = convolution(image, psf). It is
     0 if they agree, and for a constant picture. For a batch, an array over its axes."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from snellen.cpu import threads
 from snellen.errors import InputError
@@ -32,9 +32,7 @@ from snellen.jobs.sharing.executors import planned, share
 from snellen.jobs.sharing.film_workers import sharing
 from snellen.schema import named
 from snellen.upscaling.target import SCALES, geometry
-
-if TYPE_CHECKING:
-    from snellen.video.dry_run import FilmPlan
+from snellen.video.dry_run import FilmPlan
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames import values
@@ -21,11 +21,9 @@ from snellen.jobs.options.options import check_workers
 from snellen.jobs.sharing.executors import executor, in_order, planned
 from snellen.jobs.sharing.tickets import Done, Ticket, Worker
 from snellen.jobs.steps.score_table import of_mean_error
+from snellen.metrics.pooling import Pooled
 from snellen.metrics.registry import METRICS
 from snellen.video.messages import counted
-
-if TYPE_CHECKING:
-    from snellen.metrics.pooling import Pooled
 
 AHEAD = 32
 """So many pairs of each worker may be finished before an earlier one is."""

@@ -34,6 +34,9 @@ from snellen.jobs.options.serial import Job
 
 if TYPE_CHECKING:
     from snellen.video.segments.part import Part
+else:
+    # For `typing.get_type_hints`; its module takes long to import.
+    Part = Any
 
 VERSION = 1
 """The version of plans."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.jobs.inputs.inputs import PIPE, contents
-from snellen.jobs.kinds.score import ScoreJob, ScoreOptions
+from snellen.jobs.kinds.score import ScoreJob, ScoreOptions, ScoreResult
 from snellen.jobs.options.options import path
 from snellen.schema import FILES, option, parameters
 
 if TYPE_CHECKING:
-    from snellen.jobs.kinds.score import ScoreResult
     from snellen.jobs.options.profile import Profile
+else:
+    # For `typing.get_type_hints`; its module takes long to import.
+    Profile = Any
 
 MOST_VARIANTS = 9
 MOST_PICTURES = 64

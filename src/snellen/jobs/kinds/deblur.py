@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from snellen.jobs.options.profile import Profile
     from snellen.jobs.steps.deblur_step import FitStatistics, FrameFit
     from snellen.video.convert import Summary
+else:
+    # For `typing.get_type_hints`; the modules of these types take long to import.
+    FitStatistics = FrameFit = Profile = Summary = Any
 
 _CONFLICTS = (
     ("psf", "psf_size", "the given PSF has a size"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
 from snellen.frames import values
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from snellen.jobs.steps.score_table import ScoreTable
     from snellen.mad.temporal import TemporalScore
     from snellen.video.comparing.compare import Summary
+else:
+    # For `typing.get_type_hints`; the modules of these types take long to import.
+    Method = Profile = ScoreTable = Summary = TemporalScore = Any
 
 FILM, FOLDER, IMAGE = "a video", "a folder", "an image"
 MANY = ("every", "frames")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.aplus.training import Report, Settings
 from snellen.cnn.training import NetworkReport, NetworkSettings
@@ -20,6 +20,9 @@ from snellen.jobs.options.serial import Job
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
     from snellen.cnn.model import Model as Network
+else:
+    # For `typing.get_type_hints`; the modules of these types take long to import.
+    Model = Network = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

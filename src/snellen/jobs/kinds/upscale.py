@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
@@ -17,6 +17,9 @@ from snellen.upscaling.target import FITS, SCALES, Target, target, text_of
 if TYPE_CHECKING:
     from snellen.jobs.options.profile import Profile
     from snellen.video.convert import Summary
+else:
+    # For `typing.get_type_hints`; the modules of these types take long to import.
+    Profile = Summary = Any
 
 _METHODS, _KINDS = methods(), kinds()
 CHROMA = ("auto", "cpu", "gpu")

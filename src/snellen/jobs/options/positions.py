@@ -15,6 +15,9 @@ from snellen.jobs.options.fields import check_types
 
 if TYPE_CHECKING:
     from snellen.video.steps.track import Track
+else:
+    # For `typing.get_type_hints`; its module takes long to import.
+    Track = Any
 
 _WHOLE = re.compile(r"-?\d{1,9}")
 _MOST_BYTES = 16 << 20
