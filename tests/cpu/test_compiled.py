@@ -15,6 +15,7 @@ import pytest
 from snellen import caches
 from snellen.cpu import compiler, machine
 from snellen.cpu.compiled import compiled
+from snellen.cpu.external import multiply_add
 
 FACTOR = 2.0
 
@@ -203,3 +204,22 @@ def test_without_compiling_at_all():
     code = "from snellen.cpu.compiled import compiled as c; f = lambda x: x; assert c(f) is f"
     disabled = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     subprocess.run([sys.executable, "-c", code], check=True, env=disabled)
+
+
+def fused(a, b, c, out):
+    for i in range(len(out)):
+        out[i] = multiply_add(a[i], b[i], c[i])
+
+
+def test_products_are_added_with_one_rounding(kept, monkeypatch):
+    """Where the processor can do so, else with two; in Python always with one."""
+    a, b, c = np.random.RandomState(1).random_sample((3, 1000)).astype(np.float32)
+    once = (a.astype(np.float64) * b - c).astype(np.float32)
+    twice = a * b - c
+    assert (once != twice).any()
+    out = np.empty_like(a)
+    compiled(fused)(a, b, -c, out)
+    assert np.array_equal(out, once) or np.array_equal(out, twice)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    compiled(fused)(a, b, -c, out)
+    assert np.array_equal(out, once)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from snellen.cpu.external import External
+from snellen.cpu.external import External, Intrinsic
 
 if TYPE_CHECKING:
     from snellen.cpu.machine import Code
@@ -138,7 +138,7 @@ def _meaning(function: Callable[..., Any], seen: tuple[Any, ...] = ()) -> list[o
             if isinstance(value, Loop):
                 if value.function not in seen:
                     found += _meaning(value.function, (*seen, function, value.function))
-            elif isinstance(value, External):
+            elif isinstance(value, External | Intrinsic):
                 found.append((name, value.symbol, value.count))
             elif isinstance(value, ModuleType):
                 found += [(one, getattr(value, one, None)) for one in code.co_names
@@ -148,11 +148,13 @@ def _meaning(function: Callable[..., Any], seen: tuple[Any, ...] = ()) -> list[o
     return found
 
 
-def _callees(function: Callable[..., Any]) -> dict[str, Callable[..., Any] | External]:
-    """Return what a function calls that is compiled, too, or a function in C, by its names."""
+def _callees(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return what a function calls that is compiled, too, or made elsewhere, by its names."""
     values = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     loops = {name: one.function for name, one in values.items() if isinstance(one, Loop)}
-    return loops | {name: one for name, one in values.items() if isinstance(one, External)}
+    return loops | {
+        name: one for name, one in values.items() if isinstance(one, External | Intrinsic)
+    }
 
 
 def _externals(function: Callable[..., Any]) -> Iterator[External]:
@@ -160,7 +162,7 @@ def _externals(function: Callable[..., Any]) -> Iterator[External]:
     for one in _callees(function).values():
         if isinstance(one, External):
             yield one
-        else:
+        elif not isinstance(one, Intrinsic):
             yield from _externals(one)
 
 

@@ -20,7 +20,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
-from snellen.cpu.external import External
+from snellen.cpu.external import External, Intrinsic
 from snellen.cpu.machine import Code
 
 HEAD = object.__basicsize__
@@ -35,7 +35,7 @@ SWAPPED = ord(np.dtype(np.int32).newbyteorder("S").byteorder)
 
 BYTE, INT, LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = BYTE.as_pointer()
-Callees = Callable[[Callable[..., Any]], dict[str, Callable[..., Any] | External]]
+Callees = Callable[[Callable[..., Any]], dict[str, Callable[..., Any]]]
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "inline": "always"}
 
@@ -54,7 +54,7 @@ def loop(
     arguments : tuple of str
         As `compiled._type` writes them.
     callees : callable
-        Returns what a function calls that is compiled, too, or a function in C, by its names.
+        Returns what a function calls that is compiled, too, or made elsewhere, by its names.
     """
     kinds = tuple(_numba_type(one) for one in arguments)
     return _compiled(name, _linked(function, callees), kinds, INT)
@@ -120,6 +120,9 @@ def _linked(function: Callable[..., Any], callees: Callees) -> Any:
     for name, one in callees(function).items():
         if isinstance(one, External):
             signature = types.void(*[types.uintp] * one.count)
+            names[name] = types.ExternalFunction(one.symbol, signature)
+        elif isinstance(one, Intrinsic):
+            signature = types.float32(*[types.float32] * one.count)
             names[name] = types.ExternalFunction(one.symbol, signature)
         else:
             names[name] = numba.njit(**OPTIONS)(_linked(one, callees))

@@ -1,0 +1,1 @@
+"""SSIMULACRA 2.1: `cpu.py` computes it, by the constants of `definition.py`."""
