@@ -107,13 +107,15 @@ class Source:
         hardware, notice = nvdec.choose(decoder, self._file, self.name, clip.map)
         self._hardware = hardware
         try:
-            self._open(seek=True)
-            first = self._first_item()
-            while self._seeked_too_far():
+            seek = True
+            while True:
+                self._open(seek)
+                first = self._first_item()
+                if not self._seeked_too_far():
+                    break
                 self.close()
                 self._lead *= _FURTHER
-                self._open(seek=self._flow.clock.missing == 0)
-                first = self._first_item()
+                seek = self._flow.clock.missing == 0
             if first is None:
                 raise self._no_frame()
             self._first = first
