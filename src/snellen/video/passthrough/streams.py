@@ -15,8 +15,7 @@ from av.stream import Stream
 from snellen.errors import InputError
 from snellen.video.media import MediaInfo, StreamInfo
 from snellen.video.passthrough.audio import ENCODERS, convertible_audio, takes
-from snellen.video.passthrough.capabilities import lost_tags
-from snellen.video.passthrough.select import Copy, Waiting, first_packets, others
+from snellen.video.passthrough.select import Copy, Waiting, first_packets, lost_tags, others
 from snellen.video.passthrough.subtitles import convertible
 from snellen.video.passthrough.tags import copied_tags
 from snellen.video.timestamps import Clock, fraction
