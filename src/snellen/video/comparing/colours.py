@@ -25,21 +25,9 @@ def coding(picture: PictureInfo, name: str, metrics: str, turned: bool = False) 
     """Return how planes of a film stand for colours.
 
     A film of SDR counts as sRGB, whatever SDR transfer function it states. One that states no
-    matrix is taken for BT.709 or BT.601, by its size.
-
-    Parameters
-    ----------
-    picture : PictureInfo
-        Of the film.
-    name, metrics : str
-        Of the film, and of the metrics that look at colours: for messages.
-    turned : bool
-        Whether planes are turned as the film's tag says.
-
-    Raises
-    ------
-    InputError
-        HDR, primaries of a wide gamut, or a matrix that is none of luma and colour differences.
+    matrix is taken for BT.709 or BT.601, by its size. With `turned` planes are turned as the film's
+    tag says. InputError, about the film `name` and `metrics` that look at colours: HDR, primaries
+    of a wide gamut, or a matrix that is none of luma and colour differences.
     """
     why = _refused(picture)
     if why is not None:

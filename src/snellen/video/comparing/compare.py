@@ -238,14 +238,7 @@ def count(
 def lengths(names: tuple[str, str], summary: Summary, offset: int) -> str | None:
     """Return the warning about videos of different lengths; None: all frames met others.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of reference and distorted video.
-    summary : Summary
-        Of all pairs.
-    offset : int
-        As of `compare`.
+    `names` are those of reference and distorted video; `offset` is that of `compare`.
     """
     one, other = summary.reference_frames, summary.distorted_frames
     if one is None or other is None or one == other or one + offset == other:

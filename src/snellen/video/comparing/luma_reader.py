@@ -40,27 +40,11 @@ class Luma:
 class LumaReader:
     """Luma of frames `first`, `first` + `every` … of a video; iterating gives it until the end.
 
-    Beside each of these there are `reach` frames before and after it.
-
-    Parameters
-    ----------
-    source : Source
-    first, every, reach : int
-    origin : int
-        Number of the video's first frame that has a partner.
-    convert : callable, optional
-        What is done with each plane of luma, in the reading thread; None: nothing.
-    whole : callable, optional
-        Makes a Picture of the planes of each frame before; None: there is none.
-
-    Attributes
-    ----------
-    source : Source
-    first : int
-    frames : int
-        How many frames have been decoded so far, whether or not they were given out.
-    begin : Fraction or None
-        Time of frame `origin`; None: it is not decoded yet.
+    Beside each of these there are `reach` frames before and after it. The video's first frame that
+    has a partner is number `origin`, and `begin` its time, once it is decoded. Each plane of luma
+    is converted in the reading thread, and before that `whole` makes a Picture of the planes of a
+    frame, where they are given. So many `frames` have been decoded so far, whether or not they were
+    given out.
     """
 
     def __init__(

@@ -55,15 +55,7 @@ class Drift:
 class DriftMeter:
     """Compares the times of pairs, counted from those of the first frames with a partner.
 
-    Parameters
-    ----------
-    one, other : LumaReader
-        Reference and distorted.
-
-    Attributes
-    ----------
-    found : Drift or None
-        What disagrees so far; None: nothing.
+    `found` is what disagrees so far; None: nothing.
     """
 
     def __init__(self, one: LumaReader, other: LumaReader) -> None:
@@ -128,11 +120,7 @@ def sides_of(
     """Return readers that begin at the first frames with a partner, and convert for the step.
 
     With `colours`, the names of metrics that look at them, they give a Picture of each frame.
-
-    Raises
-    ------
-    InputError
-        Films whose colours those metrics cannot take.
+    InputError: films whose colours those metrics cannot take.
     """
     skipped = 0 if part is None else part.begin * every
     infos = one.info, other.info
@@ -171,10 +159,7 @@ def pictures(
 ) -> tuple[Callable[[Planes], Picture], Callable[[Planes], Picture]]:
     """Return what makes Pictures, of the size that they are compared in, of frames of two videos.
 
-    Raises
-    ------
-    InputError
-        Videos whose colours `metrics` cannot take.
+    InputError: videos whose colours `metrics` cannot take.
     """
     turned, (target, second) = applies(one, other), sizes(one, other)
 
@@ -242,12 +227,7 @@ def reading(sides: Sides) -> Iterator[None]:
 class Pairs:
     """Frames of the clip, or of a part of it, with their partners; `see` gets those around them.
 
-    Attributes
-    ----------
-    count : int
-        Pairs so far.
-    ended : bool
-        Whether a video ended before the clip.
+    There were `count` pairs so far, and a video may have `ended` before the clip.
     """
 
     def __init__(

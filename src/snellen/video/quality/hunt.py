@@ -12,10 +12,8 @@ import av
 
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import DeviceError, InputError
-from snellen.frames.step import Step
 from snellen.metrics.registry import METRICS
 from snellen.video.ffmpeg import reason
-from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.progress import Meter, Progress
 from snellen.video.quality.excerpts import (
@@ -62,18 +60,9 @@ class Hunt:
     Parameters
     ----------
     aim : Aim
-    info : MediaInfo
-        Of the input.
-    step : Step
-        Prepared.
-    plan : Plan
-        Of the video stream, its encoder without a quality.
-    output : Path or stream
-        Excerpts are kept beside it.
-    limit : int, str or None
-        Bits a second to which the film is limited; the probes are not.
-    strict : bool
-        Whether it is an error if no quality reaches the target.
+    ready : Ready
+        The film, its encoder without a quality. Excerpts are kept beside its output. Probes are not
+        limited to its bit rate, where it has one.
     on_progress : callable, optional
         Called after each frame.
 
@@ -89,17 +78,9 @@ class Hunt:
     """
 
     def __init__(
-        self,
-        aim: Aim,
-        info: MediaInfo,
-        step: Step,
-        plan: Plan,
-        output: object,
-        limit: int | str | None,
-        strict: bool,
-        on_progress: Callable[[Progress], None] | None,
+        self, aim: Aim, ready: Ready, on_progress: Callable[[Progress], None] | None
     ) -> None:
-        target = aim.target
+        target, info, plan = aim.target, ready.info, ready.plan
         why = None
         if info.path is None:
             why = "the input is read several times, which a pipe or pictures cannot be"
@@ -107,9 +88,9 @@ class Hunt:
             why = "the opacity of a transparent film is not scored"
         elif info.clip.ivtc:
             why = "with `ivtc` the frames of an excerpt need not be those of the film"
-        elif not step.traits.steady:
+        elif not ready.step.traits.steady:
             why = "the times of frames do not follow from their rate here"
-        elif step.traits.reach is None:
+        elif ready.step.traits.reach is None:
             why = "what a frame becomes depends on the whole film here: excerpts would differ"
         if why is not None:
             raise InputError(
@@ -117,9 +98,11 @@ class Hunt:
                 parameter=target.parameter,
                 advice=f"leave `{target.parameter}` out",
             )
-        self._aim, self._target, self._info, self._step = aim, target, info, step
-        self._plan, self._limit, self._strict = plan, limit, strict
+        self._aim, self._target = aim, target
+        self._info, self._step, self._plan = info, ready.step, plan
+        self._limit, self._strict = ready.encoding.max_bitrate, ready.strict
         self._view = view_of(plan, info.name, target.parameter, aim.measure.colours)
+        output = ready.output.target
         self._folder = output.parent if isinstance(output, Path) else Path()
         self._report = on_progress
         self._choice: Choice | None = None
@@ -143,11 +126,8 @@ class Hunt:
     def choose(self) -> Choice:
         """Return the quality that reaches the target, found by probes.
 
-        Raises
-        ------
-        InputError
-            No frame of an excerpt can be decoded, or too small a picture for the metric; strict,
-            and no quality reaches the target.
+        InputError: no frame of an excerpt can be decoded, or too small a picture for the metric;
+        strict, and no quality reaches the target.
         """
         target, metric = self._target, METRICS[self._target.metric]
         every = [self._excerpt(one, (BEFORE, AFTER)) for one in self._probed]
@@ -331,20 +311,10 @@ class Hunt:
 
 
 def hunting(
-    aim: Aim | None,
-    ready: Ready,
-    on_progress: Callable[[Progress], None] | None,
+    aim: Aim | None, ready: Ready, on_progress: Callable[[Progress], None] | None
 ) -> AbstractContextManager[Hunt | None]:
-    """Return a context with the hunt of a conversion that is ready; None: it has no aim.
-
-    `on_progress` is called after each frame.
-    """
-    if aim is None:
-        return nullcontext()
-    return Hunt(
-        aim, ready.info, ready.step, ready.plan, ready.output.target, ready.encoding.max_bitrate,
-        ready.strict, on_progress,
-    )  # fmt: skip
+    """Return a context with the hunt of a conversion that is ready; None: it has no aim."""
+    return nullcontext() if aim is None else Hunt(aim, ready, on_progress)
 
 
 def _rate(bits: float) -> str:

@@ -62,19 +62,8 @@ def luma_format(plan: Plan) -> Format:
 def view_of(plan: Plan, name: str, target: str, metric: str) -> View:
     """Return what makes luma, or linear colours for a metric, of planes as the encoder gets them.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the video stream.
-    name, target : str
-        Of the film and the parameter, for messages.
-    metric : str
-        Name of a metric that takes colours; empty: luma.
-
-    Raises
-    ------
-    InputError
-        Colours that the metric cannot take.
+    Without the name of a metric it is luma. InputError, about the film `name` and the parameter
+    `target`: colours that the metric cannot take.
     """
     if not metric:
         return lambda planes: planes[0]
@@ -152,18 +141,7 @@ def finished_pairs(
 ) -> Iterator[Pair]:
     """Yield some frames of an excerpt, each with that of the finished film at this time.
 
-    Parameters
-    ----------
-    film : Path
-    clock : FilmClock
-        Of the film.
-    excerpt : Excerpt
-    plan : Plan
-        Of the video stream.
-    numbers : container of int
-        Which frames; those that the film does not have are left out.
-    view : View
-        Makes of planes what a metric takes.
+    `numbers` that the film does not have are left out.
     """
     times = [time * plan.time_base for time in excerpt.times]
     half = 1 / (2 * plan.rate)
