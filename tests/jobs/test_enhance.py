@@ -124,7 +124,7 @@ def test_segments_depend_on_the_table(film, tmp_path, grey):
     """By its contents, whatever it is called."""
     from snellen.jobs.runs.upscale_video import models_of
     from snellen.jobs.sharing.segments import segments_of
-    from snellen.video.segments.differences import differences
+    from snellen.video.segments.manifest import differences
 
     def facts():
         job = UpscaleJob(

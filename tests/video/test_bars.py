@@ -9,8 +9,7 @@ import pytest
 
 from snellen.frames.frame import Format
 from snellen.video.filtering.crop import Area, inside
-from snellen.video.source.bars import is_balanced, picture_area
-from snellen.video.source.places import sample
+from snellen.video.source.places import is_balanced, picture_area, sample
 from support.video.clips import make
 
 HEIGHT, WIDTH = 180, 320

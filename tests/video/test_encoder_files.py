@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.video.convert import Encoding
-from snellen.video.sink.encoder_files import of_whole_film, silent
+from snellen.video.sink.encode import of_whole_film, silent
 from support.video.clips import make
 from support.video.converting import convert, dry_run
 from support.video.steps import Nearest

@@ -14,10 +14,9 @@ from PIL import Image
 
 import snellen
 from snellen.errors import InputError
-from snellen.video.animations import gif_blocks, plays
+from snellen.video.animations import gif_blocks, loop, lost_plays, plays
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
-from snellen.video.sink.repetitions import loop, losses
 from snellen.video.source.decode import Source
 from support.video.converting import convert
 from support.video.steps import Nearest
@@ -192,9 +191,9 @@ def test_numbers_that_a_format_does_not_state(tmp_path):
     """PNG has 32 bits for them, GIF and WebP 16."""
     source = animation(tmp_path / "in.png", 70_000)
     with closing(Source(source, Clip())) as opened:
-        said = losses(opened.info, "gif", ".gif")
+        said = lost_plays(opened.info, "gif", ".gif")
         assert said == ("it is played 70,000 times, of which .gif states 65,536",)
-        assert losses(opened.info, "avif", ".avif") == ()
+        assert lost_plays(opened.info, "avif", ".avif") == ()
     assert (loop(70_000, "gif"), loop(70_000, "webp")) == ("65535", "65535")
     assert (loop(1, "gif"), loop(1, "webp"), loop(0, "gif"), loop(None, "webp")) == (
         "-1", "1", "0", "0",

@@ -17,11 +17,10 @@ import pytest
 from snellen.errors import InputError, OutputError
 from snellen.video.clip import Clip
 from snellen.video.convert import Encoding
-from snellen.video.messages import clock
-from snellen.video.segments import cuts, encode, film, packets, room, store, words
-from snellen.video.segments.differences import differences
+from snellen.video.messages import clock, parts
+from snellen.video.segments import cuts, encode, film, packets, room, store
 from snellen.video.segments.folder import make as make_folder
-from snellen.video.segments.manifest import read_manifest
+from snellen.video.segments.manifest import differences, read_manifest
 from support.video.clips import SRT, make, read
 from support.video.converting import convert
 from support.video.segments import KEYS, LOSSLESS, MS, Dying, KilledError, Run, check, same
@@ -682,9 +681,9 @@ def test_segments_are_compared_once(tmp_path, monkeypatch):
 
 
 def test_the_same_damage_is_said_once():
-    assert words.parts(["0:00:01"]) == "in the part from 0:00:01"
-    assert words.parts(["1", "2", "3"]) == "in the parts from 1, 2 and 3"
-    assert words.parts(["1", "2", "3", "4", "5"]) == "in the parts from 1, 2, 3 and 2 more"
+    assert parts(["0:00:01"]) == "in the part from 0:00:01"
+    assert parts(["1", "2", "3"]) == "in the parts from 1, 2 and 3"
+    assert parts(["1", "2", "3", "4", "5"]) == "in the parts from 1, 2, 3 and 2 more"
 
 
 @pytest.mark.slow

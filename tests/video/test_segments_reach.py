@@ -16,7 +16,7 @@ from snellen.video.filtering import overlaps
 from snellen.video.filtering.parse import parse
 from snellen.video.filtering.step import FilterStep
 from snellen.video.segments import begin, cuts
-from snellen.video.segments.scan import scan
+from snellen.video.segments.cuts import scan
 from snellen.video.sink.registry import Traits
 from snellen.video.source.decode import Source
 from snellen.video.steps.alpha import WithAlpha

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.video.passthrough.tags import advanced
 from snellen.video.sink.encoding import Encoding
-from snellen.video.source.time_code import with_time_code
+from snellen.video.source.headers import with_time_code
 from support.video.clips import picture, read
 from support.video.converting import convert
 

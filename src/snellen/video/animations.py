@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
+from snellen.video.media import MediaInfo
+
 FOR_EVER = 0
 """Plays of an animation that is repeated without an end."""
 HEAD = 1 << 20
@@ -171,3 +173,31 @@ def _riff_chunks(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
         yield head[:4], at + 8
         size = int.from_bytes(head[4:], "little")
         at += 8 + size + (size & 1)
+
+
+_MOST_PLAYS = {"gif": 65536, "webp": 65535, "avif": 2**31 - 1}
+"""Most plays that the formats state, beside those without an end."""
+UNREPEATED = "holds no repetitions"
+"""The warning about formats without them."""
+
+
+def lost_plays(info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ...]:
+    """Return what an output does not hold of how often an animation is played."""
+    plays, most = info.plays, _MOST_PLAYS.get(muxer, 1)
+    if plays is None or plays == 1 or (most > 1 and plays <= most):
+        return ()
+    if most > 1:
+        return (f"it is played {plays:,} times, of which {suffix} states {most:,}",)
+    often = "for ever" if plays == FOR_EVER else f"{plays:,} times"
+    return (f"it is played {often}: {suffix} {UNREPEATED}",)
+
+
+def loop(plays: int | None, muxer: str) -> str:
+    """Return the option "loop" of FFmpeg's muxers of GIF, WebP and AVIF.
+
+    `plays`: as of `MediaInfo`; a film without them is played for ever.
+    """
+    plays = min(plays or FOR_EVER, _MOST_PLAYS[muxer])
+    if muxer == "gif" and plays != FOR_EVER:
+        return str(plays - 1 or -1)  # repetitions; -1: none
+    return str(plays)

@@ -9,8 +9,8 @@ from snellen.video import pixels
 from snellen.video.estimate import Estimate, estimated
 from snellen.video.passthrough.select import others
 from snellen.video.ready import Ready, Stated
+from snellen.video.segments.begin import SegmentsPlan, foreseen
 from snellen.video.segments.film import Segments
-from snellen.video.segments.foresee import SegmentsPlan, foreseen
 from snellen.video.sink.goals import tried
 
 WORKED, KEPT, LOST, LEFT = "worked on", "kept", "lost", "left out"

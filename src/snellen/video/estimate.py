@@ -22,10 +22,9 @@ from snellen.video.ffmpeg import open_input
 from snellen.video.media import Item, MediaInfo
 from snellen.video.progress import Meter
 from snellen.video.ready import Ready
-from snellen.video.sink.encode import Plan, add_video, open_container
-from snellen.video.sink.encoder_files import rehearsed
-from snellen.video.sink.frames import FrameEncoder
+from snellen.video.sink.encode import Plan, add_video, open_container, rehearsed
 from snellen.video.sink.output import PICTURES
+from snellen.video.sink.sink import FrameEncoder
 from snellen.video.source.decode import Source
 from snellen.video.threads import run_between, run_pipeline
 

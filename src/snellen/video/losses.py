@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from snellen.errors import InputError
 from snellen.video import pixels
+from snellen.video.animations import lost_plays
 from snellen.video.media import MediaInfo, PictureInfo, SourceReport, Written
 from snellen.video.messages import counted
 from snellen.video.passthrough.streams import Copier
 from snellen.video.passthrough.tags import lost_time_code
-from snellen.video.sink import animation, pictures, repetitions
+from snellen.video.sink import animation, pictures
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.output import PICTURES, Output
@@ -73,7 +74,7 @@ def known_losses(
         *plan.encoder.losses,
         *copier.losses,
         *lost,
-        *repetitions.losses(info, output.muxer, output.suffix),
+        *lost_plays(info, output.muxer, output.suffix),
         *lost_time_code(info),
     )
     if strict and losses:

@@ -11,7 +11,7 @@ from snellen.video import dry_run as dry_runs
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter
 from snellen.video.ready import inspected, readied
-from snellen.video.segments import part
+from snellen.video.segments import begin
 from snellen.video.source.decode import Source
 from snellen.video.threads import run_dry
 
@@ -42,7 +42,7 @@ def _run(function, source, target, step, **settings):
 
 convert = partial(_run, converting.convert)
 dry_run = partial(_run, dry_runs.dry_run)
-make_part = partial(_run, part.make_part)
+make_part = partial(_run, begin.make_part)
 
 
 def drain(source, step, *, clip=None, decoder="auto", on_warning=None, on_progress=None):

@@ -272,8 +272,7 @@ def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan, events: Events) -> dic
     if not film.segments.starts:
         if len(planned(job)) != 1:
             from snellen.jobs.sharing.segments import UNWANTED
-            from snellen.video.segments.cuts import too_short
-            from snellen.video.segments.words import ALONE
+            from snellen.video.segments.cuts import ALONE, too_short
 
             why = (film.segments.why or too_short()) if job.segments else UNWANTED
             notify(events, str(job.source), f"{ALONE}: {why}")

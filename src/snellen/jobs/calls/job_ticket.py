@@ -16,7 +16,7 @@ from snellen.jobs.events import Events, Silent, notify
 from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.files import AnyJob, FilmJob, written_by
 from snellen.jobs.sharing.tickets import Done, Ticket, Worker
-from snellen.video.segments import deferral
+from snellen.video.segments import executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,16 @@ class FileTicket(Ticket):
                 return self._shipped(worker, folder)
         naming = None if self.job.overwrite else worker.naming
         with protected([], naming=naming):
-            return self._done(worker.device, self.job, deferral.CUT, worker.events)
+            return self._done(worker.device, self.job, executor.CUT, worker.events)
 
     def _done(self, device: str, job: FilmJob, which: str, events: Events) -> Done:
         # "auto" stays so: where the memory of its GPU does not suffice, the CPU steps in.
         device = job.device if job.device == "auto" else device
         alone = replace(job, device=device, workers=None, cluster=None)
         try:
-            with threads.shared(self.together), deferral.deferring(which):
+            with threads.shared(self.together), executor.deferring(which):
                 result = run(alone, events)
-        except deferral.DeferredError:
+        except executor.DeferredError:
             return Done(self.key, is_deferred=True)
         except Exception as error:
             found = unexpected(error)
@@ -89,7 +89,7 @@ class FileTicket(Ticket):
         if isinstance(self.job, DeblurJob) and len(files) > 1:
             names["psf_out"] = files[1]
         own = _Own(dict(zip(files, goals, strict=True)), worker.events)
-        done = self._done(worker.device, replace(self.job, **names), deferral.LONG, own)
+        done = self._done(worker.device, replace(self.job, **names), executor.LONG, own)
         return replace(
             done,
             result=None if done.result is None else self._meant(done.result, own),

@@ -33,7 +33,7 @@ from snellen.jobs.options.options import File, device_list, path
 from snellen.jobs.options.serial import Job
 
 if TYPE_CHECKING:
-    from snellen.video.segments.part import Part
+    from snellen.video.segments.begin import Part
 else:
     # For `typing.get_type_hints`; its module takes long to import.
     Part = Any

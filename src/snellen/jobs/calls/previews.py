@@ -27,9 +27,9 @@ from snellen.jobs.reports.facts import of_film
 from snellen.jobs.reports.source import moved
 from snellen.jobs.runs.upscale_video import models_of, settled
 from snellen.report.contents import Facts
+from snellen.video.animations import UNREPEATED
 from snellen.video.clip import Clip
 from snellen.video.passthrough.tags import UNMOVED
-from snellen.video.sink.repetitions import UNREPEATED
 from snellen.video.source.decode import Source
 
 SECONDS = 2.0

@@ -119,8 +119,7 @@ class Models:
     def _look(self, film: Path) -> None:
         """Look at some pictures of the film, once."""
         if self._found is None:
-            from snellen.video.source.bars import picture_area
-            from snellen.video.source.places import sample
+            from snellen.video.source.places import picture_area, sample
 
             found = sample(film, self._maps)
             self._found = decide(found.planes, found.codec, found.bits, self._noisy)

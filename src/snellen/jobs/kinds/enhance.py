@@ -319,7 +319,7 @@ def say_bars(info: MediaInfo, area: Area | None, say: Callable[[str], None]) -> 
     Only of those that are alike on opposite sides, and are not at the edge of something dark.
     """
     from snellen.video.filtering.crop import inside
-    from snellen.video.source.bars import is_balanced
+    from snellen.video.source.places import is_balanced
 
     form = info.picture.format
     if area is not None and is_balanced(area, form):

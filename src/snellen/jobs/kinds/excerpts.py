@@ -21,7 +21,7 @@ from snellen.video.clip import Clip
 from snellen.video.filtering.crop import Area
 from snellen.video.media import Item, MediaInfo
 from snellen.video.ready import inspected, readied
-from snellen.video.sink.encoder_files import silent
+from snellen.video.sink.encode import silent
 from snellen.video.sink.encoding import Encoding
 from snellen.video.sink.sink import Sink
 from snellen.video.source.decode import Source

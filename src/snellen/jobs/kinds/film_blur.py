@@ -79,8 +79,7 @@ def blur_of(
         The source is no video file, or `out` must not be written.
     """
     from snellen.video.filtering.crop import area
-    from snellen.video.source.bars import picture_area
-    from snellen.video.source.places import sample
+    from snellen.video.source.places import picture_area, sample
 
     if source is None or not source.is_file():
         raise InputError(

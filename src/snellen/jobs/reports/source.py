@@ -77,7 +77,7 @@ class Shown:
     def opened(self) -> Source:
         """Open the source: the same part, deinterlaced as for the result, behind `moved`."""
         from snellen.video.source.decode import Source
-        from snellen.video.source.stepped import SteppedSource
+        from snellen.video.source.thread import SteppedSource
 
         job = self.job
         assert isinstance(job.source, Path)

@@ -19,7 +19,7 @@ from snellen.jobs.sharing.segments import segments_of
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.mia.l0 import judge
 from snellen.mia.result import AUTO, SHARP
-from snellen.video.segments.part import Part, make_part
+from snellen.video.segments.begin import Part, make_part
 from snellen.video.steps.region import RegionStep
 from snellen.video.steps.track import Track
 

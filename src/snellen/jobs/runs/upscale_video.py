@@ -19,7 +19,7 @@ from snellen.jobs.sharing.segments import segments_of
 from snellen.upscaling.shipped import AUTO
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.filtering.side_files import SideFiles
-from snellen.video.segments.part import Part, make_part
+from snellen.video.segments.begin import Part, make_part
 
 if TYPE_CHECKING:
     from snellen.frames.step import Step

@@ -57,7 +57,7 @@ def segments_of(
             discard(folder)
     if not job.segments:
         if workers is not None:
-            from snellen.video.segments.words import ALONE
+            from snellen.video.segments.cuts import ALONE
 
             notify(events, str(job.source), f"{ALONE}: {UNWANTED}")
         return None

@@ -22,7 +22,7 @@ from snellen.video.comparing.turning import applies, oriented
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.source.decode import Source
-from snellen.video.source.pace import UNTIMED, Y4M
+from snellen.video.source.headers import UNTIMED, Y4M
 from snellen.video.source.pictures import FORMAT
 
 _TIMELESS = frozenset((FORMAT, Y4M, *UNTIMED, "mpegvideo", "m4v"))

@@ -21,9 +21,8 @@ from snellen.video.comparing.colours import coding
 from snellen.video.progress import Meter
 from snellen.video.quality.excerpts import Excerpt
 from snellen.video.quality.values import Array, Pair
-from snellen.video.sink.encode import Plan, add_video, open_container
-from snellen.video.sink.encoder_files import rehearsed
-from snellen.video.sink.frames import Converter, FrameEncoder
+from snellen.video.sink.encode import Plan, add_video, open_container, rehearsed
+from snellen.video.sink.sink import Converter, FrameEncoder
 from snellen.video.source.decode import Source
 
 _MUXER, _SUFFIX = "matroska", ".mkv"

@@ -1,13 +1,15 @@
-"""Decides whether a film is worked on in segments, and where it is cut."""
+"""Reads the packets of a film, decides whether it is worked on in segments, and where it is cut."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
 from math import ceil
+from pathlib import Path
 
 from av.video.frame import VideoFrame
 
@@ -16,14 +18,75 @@ from snellen.files.containers import container, suffixes
 from snellen.frames.step import Step
 from snellen.video.media import MediaInfo
 from snellen.video.segments.manifest import Cuts
-from snellen.video.segments.scan import Scan
 from snellen.video.segments.values import Cut
-from snellen.video.sink.encode import Plan
-from snellen.video.sink.encoder_files import of_whole_film
+from snellen.video.sink.encode import Plan, of_whole_film
 from snellen.video.sink.output import Output
 from snellen.video.sink.registry import encoder_of, traits
 from snellen.video.source.filters import CYCLE
 from snellen.video.source.read import Reader
+from snellen.video.source.truncation import cut_short, samples_short
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Facts that the packets of a film's video state."""
+
+    start: Fraction
+    """Seconds of the container's clock from which `Clip.start` counts."""
+    time_base: Fraction
+    """Seconds of a tick."""
+    times: tuple[int, ...]
+    """When each frame is shown, in ticks that rise."""
+    keys: frozenset[int]
+    """Times of key frames."""
+    irregular: str | None
+    """Why times cannot be relied on, as the end of a sentence; None: they can."""
+    short: str | None
+    """How much less there is than the container promises; None: nothing."""
+
+
+def scan(path: Path, maps: Sequence[str] = ()) -> Scan:
+    """Read the packets of a file.
+
+    Parameters
+    ----------
+    path : Path
+    maps : sequence of str
+        As of `ffmpeg.choose_stream`.
+    """
+    reader = Reader(path, str(path), maps=maps)
+    try:
+        times: list[int] = []
+        keys: set[int] = set()
+        why = None
+        decoded: int | None = None
+        count = 0
+        for packet in reader.packets():
+            if packet.stream.index != reader.stream.index:
+                continue
+            count += 1
+            if packet.pts is None:
+                why = "its packets have no times"
+                continue
+            if packet.dts is not None:
+                if decoded is not None and packet.dts < decoded:
+                    why = "its times jump"
+                decoded = packet.dts
+            if packet.is_discard:
+                continue
+            times.append(packet.pts)
+            if packet.is_keyframe:
+                keys.add(packet.pts)
+        rising = sorted(set(times))
+        if len(rising) < len(times):
+            why = "several frames have the same time"
+        name = reader.container.format.name
+        short = reader.damage.short or cut_short(path, name, True)
+        short = short or samples_short(path, name, reader.stream.id, count)
+        return Scan(reader.start(), reader.time_base, tuple(rising), frozenset(keys), why, short)
+    finally:
+        reader.close()
+
 
 LONG = 60
 """Seconds of a film from which on it is cut."""
@@ -44,6 +107,10 @@ _CYCLES_BEFORE = 2
 """Cycles of telecine that are undone before those of a segment: the filters compare frames."""
 _LOOKED_AT = 12
 """Frames of which is seen whether each has a packet of its own."""
+
+
+ALONE = "it is made in one piece, by one process of this machine"
+"""So it is with a film that is not cut: there is nothing which workers would share."""
 
 
 def too_short() -> str:

@@ -29,8 +29,8 @@ from snellen.video.progress import Meter
 from snellen.video.segments.packets import PacketWriter, delay
 from snellen.video.segments.values import NOTES, DifferentFrameError, Mark, Record, SegmentTask
 from snellen.video.sink.encode import add_video, open_container
-from snellen.video.sink.frames import FrameEncoder
 from snellen.video.sink.registry import traits
+from snellen.video.sink.sink import FrameEncoder
 from snellen.video.source.decode import Source
 from snellen.video.threads import run_between
 

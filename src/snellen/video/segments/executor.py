@@ -1,9 +1,11 @@
-"""Runs pieces of work, here or elsewhere: a Protocol, and the executor of this process."""
+"""Runs pieces of work, here or elsewhere: a Protocol, this process's, and films that it defers."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -55,3 +57,36 @@ class Here(Generic[T, R_out]):
     def wait(self) -> R_out:
         """Run the task, and return its result."""
         return self._run(self._tasks.popleft())
+
+
+CUT, LONG = "cut", "long"
+"""Films are deferred that are cut into segments, or all long ones."""
+
+_which: ContextVar[str | None] = ContextVar("snellen_deferred", default=None)
+
+
+class DeferredError(Exception):
+    """A film is deferred; nothing was written."""
+
+
+@contextmanager
+def deferring(which: str) -> Iterator[None]:
+    """Within the block, long films are not made: they raise DeferredError before work starts.
+
+    Parameters
+    ----------
+    which : str
+        CUT or LONG.
+    """
+    token = _which.set(which)
+    try:
+        yield
+    finally:
+        _which.reset(token)
+
+
+def check_deferred(is_cut: bool, is_long: bool) -> None:
+    """Raise DeferredError if a film is one of those that are deferred."""
+    which = _which.get()
+    if (is_cut and which is not None) or (is_long and which == LONG):
+        raise DeferredError

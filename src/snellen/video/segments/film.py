@@ -18,7 +18,7 @@ from snellen.errors import InputError, OutputError
 from snellen.frames.step import Step
 from snellen.video.ffmpeg import reason
 from snellen.video.media import Change, MediaInfo, SourceReport, Written
-from snellen.video.messages import clock, counted
+from snellen.video.messages import clock, counted, parts, spans
 from snellen.video.passthrough.streams import Copier
 from snellen.video.progress import Meter
 from snellen.video.quality.values import Choice
@@ -30,7 +30,6 @@ from snellen.video.segments.room import Room
 from snellen.video.segments.store import Store
 from snellen.video.segments.tasks import Tasks
 from snellen.video.segments.values import Cut, Record, SegmentTask
-from snellen.video.segments.words import parts, spans
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.output import Output
 

@@ -16,7 +16,6 @@ from snellen.errors import InputError, OutputError
 from snellen.files import atomic
 from snellen.files.existing import BusyError
 from snellen.video.messages import counted
-from snellen.video.segments.differences import differences
 from snellen.video.segments.folder import (
     LOCK,
     MANIFEST,
@@ -30,6 +29,7 @@ from snellen.video.segments.manifest import (
     VERSION,
     Cuts,
     cuts_of,
+    differences,
     other_format,
     plain,
     read_manifest,

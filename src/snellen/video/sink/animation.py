@@ -18,12 +18,11 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.files.containers import container
 from snellen.process import Home
-from snellen.video.animations import set_end
+from snellen.video.animations import loop, set_end
 from snellen.video.media import Item, MediaInfo
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.sink.registry import encoder_of
-from snellen.video.sink.repetitions import loop
 
 
 class _Kind(NamedTuple):

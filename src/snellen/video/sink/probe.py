@@ -34,10 +34,10 @@ from snellen.video.sink.encode import (
     encoder_base,
     open_container,
     other_choice,
+    rehearsed,
     set_colour,
     set_decoding_times,
 )
-from snellen.video.sink.encoder_files import rehearsed
 from snellen.video.timestamps import fraction
 
 _READ = Fraction(1, 255)

@@ -24,14 +24,11 @@ from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.damage import first_line, promised_packets, torn_y4m, total_frames
 from snellen.video.source.flow import Flow
-from snellen.video.source.pace import Y4M, Pace, pace_of
+from snellen.video.source.headers import SER, Y4M, Depth, Pace, depth_of, pace_of, with_time_code
 from snellen.video.source.pictures import FORMAT, Pictures
 from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
-from snellen.video.source.ser import FORMAT as SER
-from snellen.video.source.ser import Depth, depth_of
 from snellen.video.source.stream_info import chapters_of
-from snellen.video.source.time_code import with_time_code
 
 LEAD = Fraction(1)
 """Seconds before a clip's start at which reading begins, for audio that is stored early."""

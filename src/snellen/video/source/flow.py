@@ -20,11 +20,11 @@ from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.media import Change, Item, PictureInfo
 from snellen.video.side_data import SideDataReader
-from snellen.video.source.cropping import Cropper
+from snellen.video.source.filters import Cropper
+from snellen.video.source.headers import Depth
 from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
 from snellen.video.source.recolour import Recolour
-from snellen.video.source.ser import Depth
 from snellen.video.source.stream_info import picture_info
 from snellen.video.source.watcher import Watcher
 from snellen.video.timestamps import Clock

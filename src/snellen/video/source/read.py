@@ -21,8 +21,7 @@ from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.alpha import AlphaDecoder, has_alpha
 from snellen.video.source.damage import Damage, checks, shortfall
-from snellen.video.source.gaps import Gaps
-from snellen.video.source.start import Start
+from snellen.video.source.gaps import Gaps, Start
 from snellen.video.source.stream_info import rate_of
 from snellen.video.source.truncation import Torn, cut_short, frames_after, joins, samples_short
 from snellen.video.timestamps import fraction

@@ -19,16 +19,16 @@ from snellen.files.containers import container
 from snellen.files.opening import raw
 from snellen.files.remote import Remote
 from snellen.video.ffmpeg import choose_stream, limit_size, open_input
-from snellen.video.source.ends import asf, avi, flv, matroska, mp4, mpeg, nut, ogg, simple
+from snellen.video.source.ends import matroska, mp4, mpeg, nut, simple
 from snellen.video.timestamps import fraction
 
 _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
     "apng": simple.apng,
-    "asf": asf.packets,
-    "avi": avi.lists,
+    "asf": simple.asf,
+    "avi": simple.avi,
     "dv": simple.dv,
-    "flv": flv.tags,
-    "live_flv": flv.tags,
+    "flv": simple.flv,
+    "live_flv": simple.flv,
     "gif": simple.gif,
     "ivf": simple.ivf,
     "matroska,webm": matroska.elements,
@@ -36,7 +36,7 @@ _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
     "mpegts": mpeg.transport,
     "mxf": simple.mxf,
     "nut": nut.frames,
-    "ogg": ogg.pages,
+    "ogg": simple.ogg,
 }
 """By FFmpeg's name of the container. Others give no means, as raw streams."""
 _BEGINNINGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from snellen.video.source.ends.message import within
+from snellen.video.source.ends.parts import within
 
 _HEADER, _SEGMENT, _CLUSTER = 0x1A45DFA3, 0x18538067, 0x1F43B675
 _NAMES = {

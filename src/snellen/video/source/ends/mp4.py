@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO
 
-from snellen.video.source.ends.message import before, within
+from snellen.video.source.ends.parts import before, within
 
 _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
           b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin", b"udta"}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from snellen.video.source.ends.message import before, within
+from snellen.video.source.ends.parts import before, within
 
 _SYNC = 0x47
 """First byte of a transport stream's packet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from snellen.video.source.ends.message import within
+from snellen.video.source.ends.parts import within
 
 _MAIN = bytes.fromhex("4e4d7a561f5f04ad")
 _SYNCPOINT = bytes.fromhex("4e4be4adeeca4569")

@@ -1,15 +1,16 @@
-"""The ends of files of simple containers: APNG, DV, GIF, IVF, MXF."""
+"""The ends of files of simple containers: APNG, ASF, AVI, DV, FLV, GIF, IVF, MXF, Ogg."""
 
 from __future__ import annotations
 
+import struct
 from typing import BinaryIO
 
 from snellen.video.animations import GIF_EXTENSION, GIF_IMAGE, GIF_TRAILER, gif_blocks
-from snellen.video.source.ends.message import before, within
+from snellen.video.source.ends.parts import before, within
 
-_KEY = bytes.fromhex("060e2b34")
-_PARTITION = bytes.fromhex("060e2b34020501010d010201")
-_FOOTER = 28
+_MXF_KEY = bytes.fromhex("060e2b34")
+_MXF_PARTITION = bytes.fromhex("060e2b34020501010d010201")
+_MXF_FOOTER = 28
 """Where in a partition's value the position of the footer stands."""
 
 
@@ -91,7 +92,7 @@ def mxf(file: BinaryIO, size: int) -> str | None:
     while at < size:
         file.seek(at)
         head = file.read(25)
-        if head[:4] != _KEY[: len(head)]:
+        if head[:4] != _MXF_KEY[: len(head)]:
             return None  # what follows the film
         more = head[16] & 0x7F if len(head) > 16 and head[16] & 0x80 else 0
         if len(head) < 17 + more or more > 8:
@@ -100,10 +101,183 @@ def mxf(file: BinaryIO, size: int) -> str | None:
         begin = at + 17 + more
         if begin + length > size:
             return within("a packet", size - at, begin + length - at)
-        if at == 0 and head[:12] == _PARTITION:
-            file.seek(begin + _FOOTER - 4)
+        if at == 0 and head[:12] == _MXF_PARTITION:
+            file.seek(begin + _MXF_FOOTER - 4)
             footer = int.from_bytes(file.read(8), "big")
             if footer >= size:
                 return before("its footer")
         at = begin + length
     return None
+
+
+_ASF_HEADER = bytes.fromhex("3026b2758e66cf11a6d900aa0062ce6c")
+_ASF_PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
+_ASF_DATA = bytes.fromhex("3626b2758e66cf11a6d900aa0062ce6c")
+_ASF_INDEX = bytes.fromhex("90080033b1e5cf1189f400a0c90349cb")
+_ASF_BROADCAST = 1
+"""Flag of a live stream, whose numbers are not known."""
+_ASF_MOST = 1 << 22
+"""Bytes of the header, and of the end, that are searched."""
+
+
+def asf(file: BinaryIO, size: int) -> str | None:
+    """Compare the stated number of packets with the file; of a live stream check the last one."""
+    file.seek(0)
+    head = file.read(_ASF_MOST)
+    at = head.find(_ASF_PROPERTIES)
+    if head[:16] != _ASF_HEADER or at < 0 or len(head) < at + 104:
+        return None
+    start = int.from_bytes(head[16:24], "little")
+    count = int.from_bytes(head[at + 56 : at + 64], "little")
+    flags = int.from_bytes(head[at + 88 : at + 92], "little")
+    length = int.from_bytes(head[at + 96 : at + 100], "little")
+    if start > size:
+        return within("its header", size, start)
+    file.seek(start)
+    data = file.read(24)
+    if data[:16] != _ASF_DATA or not length:
+        return within("its header", size, start + 50) if start + 50 > size else None
+    start += 50
+    if count and not flags & _ASF_BROADCAST:
+        need = start + count * length
+        return within("its data packets", size - start, need - start) if need > size else None
+    file.seek(max(start, size - _ASF_MOST))
+    tail = file.read(_ASF_MOST)
+    index = tail.rfind(_ASF_INDEX)
+    if index >= 0 and (size - len(tail) + index - start) % length == 0:
+        return None
+    rest = (size - start) % length
+    return within("a packet", rest, length) if rest and size > start else None
+
+
+_AVI_UNKNOWN = (0, 0xFFFFFFFF)
+"""Lengths of lists that were never completed, as in a pipe."""
+_AVI_LISTS = (b"RIFF", b"LIST")
+_AVI_NAMES = (*_AVI_LISTS, b"idx1", b"JUNK", b"indx")
+_AVI_KINDS = (b"dc", b"db", b"wb", b"tx", b"pc", b"sb")
+"""How the name of a stream's chunk ends, behind its number."""
+_AVI_HEADER = 8
+"""Bytes in front of a chunk's data; some programs count them in."""
+
+
+def avi(file: BinaryIO, size: int) -> str | None:
+    """Walk the RIFF lists; in one of unknown length, its chunks."""
+    at = 0
+    while at < size:
+        file.seek(at)
+        head = file.read(_AVI_HEADER)
+        if not _is_avi_chunk(head[:4]):
+            return None  # what follows the film
+        length = int.from_bytes(head[4:], "little")
+        end = at + _AVI_HEADER + length
+        if head[:4] in _AVI_LISTS and len(head) == _AVI_HEADER and length in _AVI_UNKNOWN:
+            at += _AVI_HEADER + 4
+            continue
+        if len(head) < _AVI_HEADER or end > size + (_AVI_HEADER if head[:4] == b"RIFF" else 0):
+            name = "its RIFF list" if head[:4] == b"RIFF" else "a chunk"
+            return within(name, size - at, _AVI_HEADER + length)
+        at = end + length % 2
+    return None
+
+
+def _is_avi_chunk(name: bytes) -> bool:
+    """Return whether a name, or what is there of it, is that of a list or chunk."""
+    if any(known.startswith(name) for known in _AVI_NAMES) or name[:2] == b"ix":
+        return True
+    return name[:2].isdigit() and any(kind.startswith(name[2:]) for kind in _AVI_KINDS)
+
+
+_FLV_SOUND, _FLV_VIDEO, _FLV_SCRIPT = 8, 9, 18
+_FLV_SLACK = 0.1
+"""Seconds by which a stated duration may exceed the last tag and the widest gap between tags."""
+
+
+def flv(file: BinaryIO, size: int) -> str | None:
+    """Walk the tags: type, length, time, data, length of all this."""
+    file.seek(0)
+    head = file.read(9)
+    if head[:3] != b"FLV":
+        return None
+    at = int.from_bytes(head[5:9], "big") + 4
+    stated: dict[str, float] = {}
+    last = shown = widest = 0
+    while at < size:
+        file.seek(at)
+        head = file.read(11)
+        kind, length = head[0] & 0x1F, int.from_bytes(head[1:4], "big")
+        if kind not in (_FLV_SOUND, _FLV_VIDEO, _FLV_SCRIPT):
+            break  # what follows the film, or is broken
+        if len(head) < 11 or at + 11 + length + 4 > size:
+            return within("a tag", size - at, 11 + length + 4)
+        if kind == _FLV_SCRIPT and not stated:
+            stated = _flv_stated(file.read(length))
+        elif kind != _FLV_SCRIPT:
+            time = int.from_bytes(head[7:8] + head[4:7], "big")
+            shift = _flv_shift(file.read(min(length, 8))) if kind == _FLV_VIDEO else 0
+            if kind == _FLV_VIDEO:
+                widest, shown = max(widest, time - shown), max(shown, time)
+            last = max(last, time + shift)
+        at += 15 + length
+    if stated.get("filesize", 0) > size:
+        return within("the file", size, int(stated["filesize"]))
+    duration = stated.get("duration", 0)
+    if duration > (last + 2 * widest) / 1000 + _FLV_SLACK:
+        return f"the input ends early: at {last / 1000:.3f} s of the {duration:.3f} s it promises"
+    return None
+
+
+def _flv_shift(data: bytes) -> int:
+    """Return by how many milliseconds a picture is shown after the time of its tag (E.4.3.1)."""
+    if data[:1] and data[0] & 0x80:  # a codec's four letters follow
+        offset = data[5:8] if data[0] & 0xF == 1 and data[1:5] in (b"avc1", b"hvc1") else b""
+    else:
+        offset = data[2:5] if len(data) > 1 and data[0] & 0xF in (7, 12) and data[1] == 1 else b""
+    return max(0, int.from_bytes(offset, "big", signed=True))
+
+
+def _flv_stated(data: bytes) -> dict[str, float]:
+    """Return the numbers of a script tag's metadata: name, type 0, float64 (AMF 0)."""
+    found = {}
+    for name in ("duration", "filesize"):
+        at = data.find(name.encode() + b"\0") + len(name) + 1
+        if at > len(name) and len(data) >= at + 8:
+            (value,) = struct.unpack(">d", data[at : at + 8])
+            found[name] = value if 0 <= value < 1 << 60 else 0
+    return found
+
+
+_OGG_VIDEO = (b"\x80theora", b"BBCD\0", b"OVP80", b"\x01video")
+"""How the first packet of a stream of video begins: Theora, Dirac, VP8, OGM."""
+_OGG_FIRST, _OGG_LAST = 2, 4
+"""Flags of the first and the last page of a stream."""
+
+
+def ogg(file: BinaryIO, size: int) -> str | None:
+    """Walk the pages; count those that are missing, and look for the last one of the video."""
+    at, missing = 0, 0
+    numbers: dict[bytes, int] = {}
+    open_video: set[bytes] = set()
+    while at < size:
+        file.seek(at)
+        head = file.read(27)
+        if head[:4] != b"OggS"[: len(head)]:
+            break  # what follows the film
+        table = file.read(head[26]) if len(head) == 27 else b""
+        if len(head) < 27 or len(table) < head[26]:
+            return within("a page's header", len(head) + len(table), 27 + len(table) + 1)
+        serial, number = head[14:18], int.from_bytes(head[18:22], "little")
+        length = 27 + len(table) + sum(table)
+        if at + length > size:
+            return within("a page", size - at, length)
+        if head[5] & _OGG_FIRST:
+            if file.read(8).startswith(_OGG_VIDEO):
+                open_video.add(serial)
+        elif serial in numbers:
+            missing += max(0, number - numbers[serial] - 1)
+        if head[5] & _OGG_LAST:
+            open_video.discard(serial)
+        numbers[serial] = number
+        at += length
+    if missing:
+        return f"{missing} pages of the Ogg streams are missing"
+    return before("the last page of its video") if open_video else None
