@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import av
 from av.codec.hwaccel import HWAccel
@@ -212,6 +212,18 @@ def choose_stream(container: InputContainer, what: str, maps: Sequence[str] = ()
         known = named or known
     default = Disposition.default
     return max(known, key=lambda s: (bool(s.disposition & default), s.width * s.height, -s.index))
+
+
+@contextmanager
+def video_of(
+    path: Path, what: str, maps: Sequence[str] = (), threads: Literal["AUTO", "NONE"] = "AUTO"
+) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open a file once more; yield its container and the video stream to work on."""
+    with open_input(path) as container:
+        stream = choose_stream(container, what, maps)
+        limit_size(stream, what)
+        stream.codec_context.thread_type = threads
+        yield container, stream
 
 
 def described(stream: Stream) -> Described:

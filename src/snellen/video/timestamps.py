@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from av.packet import Packet
+
 JUMP = Fraction(1)
 """A step of so many seconds backwards is a new start of the clock; a smaller one is disorder."""
 
@@ -17,6 +19,11 @@ def fraction(value: Any) -> Fraction | None:
     if value is None or not value.numerator or not value.denominator:
         return None
     return Fraction(value.numerator, value.denominator)
+
+
+def stamp_of(packet: Packet[Any]) -> int | None:
+    """Return when a packet is decoded, or if that is unknown when it is shown, in ticks."""
+    return packet.dts if packet.dts is not None else packet.pts
 
 
 class Clock:

@@ -21,7 +21,7 @@ from snellen.video.segments.values import Record
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.sink import Sink
 from snellen.video.source.read import Reader
-from snellen.video.timestamps import fraction
+from snellen.video.timestamps import fraction, stamp_of
 
 
 class JoiningSink(Sink):
@@ -126,7 +126,7 @@ def _interleave(
             if packet.stream.index != info.video_index:
                 sink.offer(packet)
                 continue
-            stamp = packet.dts if packet.dts is not None else packet.pts
+            stamp = stamp_of(packet)
             base = fraction(packet.stream.time_base)
             if stamp is None or base is None:
                 continue

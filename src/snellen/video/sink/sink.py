@@ -29,6 +29,7 @@ from snellen.video.sink.encode import (
     set_colour,
     set_decoding_times,
 )
+from snellen.video.timestamps import stamp_of
 
 
 class FrameEncoder:
@@ -247,7 +248,7 @@ class Sink:
 
     def _mux_timed(self, packet: Packet[Any]) -> None:
         """Mux a packet of the video, and before it those of other streams that are due."""
-        stamp = packet.dts if packet.dts is not None else packet.pts
+        stamp = stamp_of(packet)
         if stamp is not None and self._copier.waits:
             self._mux(self._copier.due(stamp * self._plan.time_base))
         self._mux([packet])

@@ -9,21 +9,20 @@ before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import islice, takewhile
 from pathlib import Path
+from typing import NamedTuple
 
-import av
-from av.container import InputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from snellen.errors import InputError
-from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.ffmpeg import video_of
 from snellen.video.filtering.graph import Filter
 from snellen.video.media import Content
 from snellen.video.source.filters import graph_of
+from snellen.video.source.places import frames_of, sought
 from snellen.video.timestamps import fraction
 
 _PLACES, _FRAMES = 6, 40
@@ -53,8 +52,7 @@ INTERLACED, TELECINED, PROGRESSIVE, UNCERTAIN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A frame's kind, as idet says."""
 
     kind: str
@@ -66,10 +64,9 @@ class Label:
 def unmarked_content(
     path: Path, what: str, rows: int, rate: Fraction, maps: Sequence[str] = ()
 ) -> Content | None:
-    """Look at a film without marks, if its rows and its rate are those of interlaced television.
+    """Look at a film without marks, if its rows and frames a second are those of interlaced TV.
 
-    Parameters are those of `content_of`, and rows and frames a second. None: it gives no reason to
-    look, or at a first look none to look closely.
+    None: it gives no reason to look, or at a first look none to look closely.
     """
     if rows not in _RASTERS or rate > _FASTEST:
         return None
@@ -84,29 +81,18 @@ def content_of(
     places_of_it: int = _PLACES,
     frames_of_each: int = _FRAMES,
 ) -> Content:
-    """Look at frames from several places of a film.
+    """Look at frames from several places of a film, which is opened once more.
 
-    Parameters
-    ----------
-    path : Path
-        The file, which is opened once more.
-    what : str
-        What messages call it.
-    maps : sequence of str
-        As of `choose_stream`.
-    places_of_it, frames_of_each : int
-        How many places, and frames of each.
+    `what` is its name in messages, `maps` are those of `choose_stream`.
     """
     places: list[list[Label]] = []
-    with open_input(path) as container:
-        stream = choose_stream(container, what, maps)
-        limit_size(stream, what)
-        stream.codec_context.thread_type = "AUTO"
+    with video_of(path, what, maps) as (container, stream):
         seen: set[int | None] = set()
         for place in range(places_of_it):
-            if place and not _seek(container, stream, Fraction(place, places_of_it)):
+            at = (container.duration or 0) * Fraction(place, places_of_it)
+            if place and not (at and sought(container, at)):
                 break
-            frames = _frames(container, stream, frames_of_each)
+            frames = list(islice(frames_of(container, stream), frames_of_each))
             if frames and frames[0].pts not in seen:
                 seen.update(frame.pts for frame in frames)
                 places.append(_labels(stream, frames))
@@ -147,51 +133,19 @@ def _is_telecined(places: Sequence[Sequence[Label]], interlaced: int) -> bool:
     return interlaced > 0 and enough and regular >= _REGULAR * repeated
 
 
-def _seek(container: InputContainer, stream: VideoStream, share: Fraction) -> bool:
-    """Seek to a key frame before this share of the film; return whether that worked."""
-    if not container.duration:
-        return False
-    start = container.start_time or 0
-    try:
-        container.seek(start + int(container.duration * share))
-    except (av.FFmpegError, OSError):
-        return False
-    return True
-
-
-def _frames(container: InputContainer, stream: VideoStream, most: int) -> list[VideoFrame]:
-    found: list[VideoFrame] = []
-    try:
-        for frame in _decoded(container, stream):
-            found.append(frame)
-            if len(found) == most:
-                break
-    except InputError:
-        raise  # of the network
-    except (av.FFmpegError, OSError, IndexError, ValueError):
-        pass  # the reader reports damage
-    return found
-
-
-def _decoded(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-    for packet in container.demux(stream):
-        yield from stream.decode(packet)
-
-
 def _labels(stream: VideoStream, frames: Sequence[VideoFrame]) -> list[Label]:
     """Return what idet says of consecutive frames; up to a change of their format."""
     base = fraction(stream.time_base) or Fraction(1, 1000)
     graph = graph_of([Filter("idet")], stream, frames[0], base)
-    first, labels = frames[0], []
-    for frame in [*frames, None]:
-        if frame is not None and (frame.format.name, frame.width, frame.height) != (
-            first.format.name, first.width, first.height,
-        ):  # fmt: skip
-            frame = None
+    labels = []
+    alike = takewhile(lambda one: _format(one) == _format(frames[0]), frames)
+    for frame in (*alike, None):
         for found, _ in graph.push(frame):
             about = found.metadata
             repeats = about.get(_REPEATED, "neither") != "neither"
             labels.append(Label(about.get(_SINGLE, "undetermined"), repeats))
-        if frame is None:
-            break
     return labels
+
+
+def _format(frame: VideoFrame) -> tuple[str, int, int]:
+    return frame.format.name, frame.width, frame.height

@@ -65,18 +65,15 @@ class Damage:
 
     def describe(self) -> tuple[str, ...]:
         """Return a sentence for each kind of damage; none when the input is whole."""
-        found = []
-        if self.undecodable:
-            found.append(f"{counted(self.undecodable, 'video packet')} could not be decoded")
-        if self.swallowed:
-            found.append(f"{counted(self.swallowed, 'video packet')} gave no picture")
         missing = self.missing - self.swallowed - self.undecodable
-        if missing > 0:
-            found.append(f"{counted(missing, 'frame')} missing inside, by the times of the others")
-        if self.corrupt:
-            found.append(f"{counted(self.corrupt, 'frame')} decoded with visible damage, written")
-        if self.torn:
-            found.append(f"{counted(self.torn, 'packet')} arrived incomplete")
+        numbers = (
+            (self.undecodable, "video packet", "could not be decoded"),
+            (self.swallowed, "video packet", "gave no picture"),
+            (missing, "frame", "missing inside, by the times of the others"),
+            (self.corrupt, "frame", "decoded with visible damage, written"),
+            (self.torn, "packet", "arrived incomplete"),
+        )
+        found = [f"{counted(number, of)} {what}" for number, of, what in numbers if number > 0]
         if self.reading:
             kinds = ", ".join(dict.fromkeys(self.reading))
             found.append(f"{counted(len(self.reading), 'read error')} ({kinds})")
@@ -153,16 +150,8 @@ def shortfall(
 ) -> str | None:
     """Return a sentence about how much the input lacks of what it promised; None: nothing.
 
-    Parameters
-    ----------
-    packets : int or None
-        Video packets read; None: reading did not begin at the start.
-    ends : tuple of Fraction
-        Seconds at which the video, and all other streams, ended.
-    step : Fraction
-        Seconds a frame, on average.
-    widest : Fraction
-        Most seconds between two frames that were there.
+    `packets` of the video were read (None: not from the start on). The video, and all other
+    streams, ended at these seconds; a frame takes `step` seconds on average, `widest` at most.
     """
     promised = promised_packets(container, stream)
     base = fraction(stream.time_base)

@@ -12,8 +12,8 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.video import pixels
-from snellen.video.logs import logs
 from snellen.video.filtering.graph import Filter, FilterGraph
+from snellen.video.logs import logs
 from snellen.video.source.stream_info import rate_of
 from snellen.video.timestamps import fraction
 

@@ -22,7 +22,8 @@ from av.packet import Packet
 
 from snellen.files.opening import raw
 from snellen.video.source.ends import mpeg
-from snellen.video.timestamps import fraction
+from snellen.video.source.stream_info import CODED_ONLY
+from snellen.video.timestamps import fraction, stamp_of
 
 _CONTIGUOUS = ("matroska", "flv", "nut")
 """Containers whose packets lie one behind the other, each with its position."""
@@ -78,14 +79,13 @@ class Gaps:
             if self._end is not None and packet.pos > self._end + _HOLE:
                 self._skipped = True
             self._end = packet.pos + packet.size
-        stamp = packet.dts if packet.dts is not None else packet.pts
+        stamp = stamp_of(packet)
         if stamp is None:
             return
         if not video:
             if self._traceless and packet.stream.type == "audio":
-                self._sounds.add(
-                    self._moment(stamp * (fraction(packet.stream.time_base) or Fraction(0)))
-                )
+                seconds = stamp * (fraction(packet.stream.time_base) or Fraction(0))
+                self._sounds.add(self._moment(seconds))
             return
         if self._skipped and self._stamp is not None:
             self._holes.append((min(self._stamp, stamp), max(self._stamp, stamp)))
@@ -117,12 +117,7 @@ class Gaps:
     def missing(self, since: int | None, unseen: Collection[int]) -> int:
         """Return how many frames are missing for certain.
 
-        Parameters
-        ----------
-        since : int or None
-            The time at which the clip begins.
-        unseen : collection of int
-            Times of packets that gave no frame.
+        The clip begins at time `since`; packets of times `unseen` gave no frame.
         """
         margin, near = self._step / 2, _NEAR * self._step
         lost = 0
@@ -173,7 +168,7 @@ class Gaps:
         return any(moment in self._sounds for moment in moments)
 
 
-_ANYWHERE = ("mpegts", "mpeg", "h264", "hevc", "mpegvideo", "m4v", "rawvideo")
+_ANYWHERE = (*CODED_ONLY, "rawvideo")
 """Containers, or none at all, that can be cut at any byte."""
 _REMEMBERED = 600
 """Packets whose times are remembered."""

@@ -16,7 +16,7 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import pixels
-from snellen.video.ffmpeg import choose_stream, limit_size, open_input, open_path, reason
+from snellen.video.ffmpeg import open_path, reason, video_of
 from snellen.video.logs import logs
 from snellen.video.pipes import Incoming
 
@@ -28,16 +28,7 @@ def choose(
 ) -> tuple[bool, str | None]:
     """Return whether NVDEC is to decode, and a warning where that was requested and does not work.
 
-    Parameters
-    ----------
-    decoder : str
-        "auto", "cpu" or "nvdec".
-    file : Path or Incoming
-        The input.
-    what : str
-        What messages call it.
-    maps : sequence of str
-        As of `choose_stream`.
+    `decoder` is one of DECODERS, `what` the input's name in messages, `maps` as of `choose_stream`.
     """
     if decoder not in DECODERS:
         raise InputError(
@@ -75,9 +66,7 @@ def probe(file: Path | Incoming, what: str, maps: Sequence[str] = ()) -> str | N
     """Decode the first frame with NVDEC; return why that does not work; None: it does."""
     if isinstance(file, Incoming):
         return "a stream can be read only once"
-    with open_input(file) as container:
-        stream = choose_stream(container, what, maps)
-        limit_size(stream, what)
+    with video_of(file, what, maps) as (_, stream):
         index, software = stream.index, stream.codec_context.pix_fmt
         codec = stream.codec_context.codec.canonical_name
     decoded, why = _first_format(file, index)

@@ -22,7 +22,7 @@ from snellen.errors import InputError
 from snellen.files.opening import size_of
 from snellen.frames.frame import Format
 from snellen.video import pixels
-from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.ffmpeg import video_of
 from snellen.video.filtering.crop import Area
 from snellen.video.source.filters import Cropper
 from snellen.video.source.stream_info import rate_of
@@ -54,10 +54,7 @@ def sample(path: Path, maps: Sequence[str] = ()) -> Sample:
     InputError
         The file is no video.
     """
-    with open_input(path) as container:
-        stream = choose_stream(container, str(path), maps)
-        limit_size(stream, str(path))
-        stream.codec_context.thread_type = "AUTO"
+    with video_of(path, str(path), maps) as (container, stream):
         planes: list[npt.NDArray[np.uint8]] = []
         sizes: list[int] = []
         crop = Cropper(container, stream, fraction(stream.time_base) or Fraction(1, 1000))
@@ -73,19 +70,17 @@ def _some(container: InputContainer, stream: VideoStream, sizes: list[int]) -> I
     seconds = Fraction(container.duration or 0, av.time_base)
     count = int(seconds * rate_of(stream)) or SHORT
     if count <= SHORT:
-        first = islice(_frames(container, stream, sizes), count)
+        first = islice(frames_of(container, stream, sizes), count)
         step = max(1, count // PLACES)
         yield from islice(first, step // 2, step // 2 + step * PLACES, step)
         return
     seen: set[int | None] = set()
     for place in range(PLACES):
         at = seconds * (2 * place + 1) / (2 * PLACES)
-        try:
-            container.seek((container.start_time or 0) + int(at * av.time_base))
-        except (av.FFmpegError, OSError):
+        if not sought(container, at * av.time_base):
             return
         there: list[int] = []
-        frame = next(_frames(container, stream, there), None)
+        frame = next(frames_of(container, stream, there), None)
         if frame is not None and frame.pts not in seen:
             seen.add(frame.pts)
             yield frame
@@ -93,13 +88,22 @@ def _some(container: InputContainer, stream: VideoStream, sizes: list[int]) -> I
             sizes += [*there, *islice(_sizes(container, stream), more)]
 
 
-def _frames(
-    container: InputContainer, stream: VideoStream, sizes: list[int]
+def sought(container: InputContainer, ticks: Fraction) -> bool:
+    """Seek to a key frame before this time, in FFmpeg's ticks; return whether that worked."""
+    try:
+        container.seek((container.start_time or 0) + int(ticks))
+    except (av.FFmpegError, OSError):
+        return False
+    return True
+
+
+def frames_of(
+    container: InputContainer, stream: VideoStream, sizes: list[int] | None = None
 ) -> Iterator[VideoFrame]:
     """Yield frames up to damage, of which the reader will tell; note the sizes of packets."""
     try:
         for packet in container.demux(stream):
-            if packet.size:
+            if sizes is not None and packet.size:
                 sizes.append(packet.size)
             yield from stream.decode(packet)
     except InputError:

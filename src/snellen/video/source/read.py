@@ -24,7 +24,7 @@ from snellen.video.source.damage import Damage, checks, shortfall
 from snellen.video.source.gaps import Gaps, Start
 from snellen.video.source.stream_info import rate_of
 from snellen.video.source.truncation import Torn, cut_short, frames_after, joins, samples_short
-from snellen.video.timestamps import fraction
+from snellen.video.timestamps import fraction, stamp_of
 
 _MAX_ERRORS = 50
 """Consecutive read errors, without a packet between them, after which reading ends."""
@@ -326,7 +326,7 @@ class Reader:
     def _finished(self, packet: Packet[Any]) -> bool:
         """Note how far the streams are read; return whether all have passed the clip's end."""
         video = self._is_video(packet)
-        stamp = packet.dts if packet.dts is not None else packet.pts
+        stamp = stamp_of(packet)
         self._packets_read += video
         if stamp is None:
             return False

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from snellen.frames.step import Step
-from snellen.video.steps.chain import through
 from snellen.video.channel import PATIENCE, Channel, Stopped, Thread, depth, join
 from snellen.video.clip import Clip
 from snellen.video.media import Item, MediaInfo
 from snellen.video.source.decode import Source
+from snellen.video.steps.chain import through
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from av.video.stream import VideoStream
 from snellen.files.containers import container
 from snellen.files.opening import raw
 from snellen.files.remote import Remote
-from snellen.video.ffmpeg import choose_stream, limit_size, open_input
+from snellen.video.ffmpeg import video_of
 from snellen.video.source.ends import matroska, mp4, mpeg, nut, simple
 from snellen.video.timestamps import fraction
 
@@ -40,10 +40,7 @@ _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
 }
 """By FFmpeg's name of the container. Others give no means, as raw streams."""
 _BEGINNINGS = {
-    "h264": b"\0\0\1",
-    "hevc": b"\0\0\1",
-    "mpegvideo": b"\0\0\1",
-    "m4v": b"\0\0\1",
+    **dict.fromkeys(("h264", "hevc", "mpegvideo", "m4v"), b"\0\0\1"),
     "mjpeg": b"\xff\xd8",
 }
 """The bytes with which a raw stream begins, by FFmpeg's name of it; zeros may be before them."""
@@ -85,14 +82,9 @@ class _Walked(BufferedReader):
 def cut_short(path: Path, format: str, whole: bool) -> str | None:
     """Return a sentence if the file is shorter than it states, or has lost its header; None: not.
 
-    Parameters
-    ----------
-    path : Path
-    format : str
-        FFmpeg's name of the container.
-    whole : bool
-        Whether all of it was read; False: only a cut through the index counts. Of an address none
-        but the boxes of mp4 are walked, as that would read all of it once more.
+    `format` is FFmpeg's name of the container. Unless the `whole` file was read, only a cut through
+    the index counts. Of an address none but the boxes of mp4 are walked, as that would read all of
+    it once more.
     """
     try:
         with _Walked(raw(path)) as file:
@@ -140,14 +132,6 @@ def headerless(file: BinaryIO, path: Path, format: str) -> str | None:
     """Return a sentence if FFmpeg finds a raw stream in a file named as a container; None: not.
 
     A file that begins as a raw stream does is a whole one under another name.
-
-    Parameters
-    ----------
-    file : BinaryIO
-    path : Path
-        Its name.
-    format : str
-        FFmpeg's name of what it finds.
     """
     beginning, suffix = _BEGINNINGS.get(format), path.suffix.lower()
     if beginning is None or not container(suffix).header:
@@ -169,10 +153,7 @@ def frames_after(
 
     When frame threads meet an error while they are flushed, they drop the frames behind it.
     """
-    with open_input(path) as opened:
-        stream = choose_stream(opened, what, maps)
-        limit_size(stream, what)
-        stream.codec_context.thread_type = "NONE"
+    with video_of(path, what, maps, threads="NONE") as (opened, stream):
         back = _BACK if opened.format.name == "mpeg" else Fraction(0)
         with suppress(av.FFmpegError, OSError):
             opened.seek(latest - round(back / (fraction(stream.time_base) or 1)), stream=stream)

@@ -32,13 +32,9 @@ def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
     """Walk the boxes: size, name, content (4.2); not `whole`: only the index counts."""
     at, fragment, fragmented, indexed = 0, False, False, 0
     while at < size:
-        file.seek(at)
-        head = file.read(16)
+        head, length, kind = _head(file, at)
         if len(head) < 8:
             return within("a box's header", len(head), 8) if whole and any(head) else None
-        length, kind = int.from_bytes(head[:4], "big"), head[4:8]
-        if length == 1:
-            length = int.from_bytes(head[8:16], "big")
         if kind not in _BOXES or length < 8:
             if length >= 8 and _begins(file, at + length) and not _holds_fragment(file, at, length):
                 at += length  # a box of others
@@ -62,21 +58,32 @@ def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
     return before("the data of its last fragment") if fragment else None
 
 
+def _head(file: BinaryIO, at: int) -> tuple[bytes, int, bytes]:
+    """Return the bytes of a box's header, its length and its type."""
+    file.seek(at)
+    head = file.read(16)
+    length = int.from_bytes(head[8:16] if head[:4] == b"\0\0\0\1" else head[:4], "big")
+    return head, length, head[4:8]
+
+
+def _top_level(file: BinaryIO, size: int) -> Iterator[tuple[int, int, bytes]]:
+    """Yield place, length and type of boxes, up to a broken one."""
+    at = 0
+    while at < size:
+        head, length, kind = _head(file, at)
+        if len(head) < 8 or length < 8:
+            return
+        yield at, length, kind
+        at += length
+
+
 def fragment_samples(file: BinaryIO, size: int, track: int) -> int:
     """Return how many samples of a track all fragments together state (8.8.8)."""
-    at = found = 0
-    while at < size:
-        file.seek(at)
-        head = file.read(16)
-        length, kind = int.from_bytes(head[:4], "big"), head[4:8]
-        if length == 1:
-            length = int.from_bytes(head[8:16], "big")
-        if len(head) < 8 or length < 8:
-            break
+    found = 0
+    for at, length, kind in _top_level(file, size):
         if kind == b"moof" and at + length <= size and length <= _MOST:
             file.seek(at)
             found += _samples(file.read(length), track)
-        at += length
     return found
 
 
@@ -112,17 +119,10 @@ def description(file: BinaryIO, size: int, track: int) -> bytes:
 
 def _index(file: BinaryIO, size: int) -> bytes:
     """Return the content of the box of all tables; nothing where it is not there, or huge."""
-    at = 0
-    while at < size:
-        file.seek(at)
-        head = file.read(16)
-        length = int.from_bytes(head[8:16] if head[:4] == b"\0\0\0\1" else head[:4], "big")
-        if length < 8:
-            break
-        if head[4:8] == b"moov":
+    for at, length, kind in _top_level(file, size):
+        if kind == b"moov":
             file.seek(at + 8)
             return file.read(length - 8) if length <= _MOST else b""
-        at += length
     return b""
 
 
@@ -193,12 +193,8 @@ def _behind(file: BinaryIO, at: int, size: int) -> str | None:
             break
         data = rest + block
         begin = at - len(rest) - 4
-        chained = (
-            _ends(
-                file, begin + match.start(), data[max(0, match.start() - 4) : match.start()], size
-            )
-            for match in islice(_DATA.finditer(data), _TRIED)
-        )
+        places = (match.start() for match in islice(_DATA.finditer(data), _TRIED))
+        chained = (_ends(file, begin + k, data[max(0, k - 4) : k], size) for k in places)
         if _FRAGMENT.search(data) or any(chained):
             return f"the boxes of the input are broken at byte {start}, and more of it lies behind"
         rest = block[-24:]

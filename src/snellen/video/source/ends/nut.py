@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import BinaryIO
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
 
 from snellen.video.source.ends.parts import within
 
@@ -16,8 +16,6 @@ _PTS, _STREAM, _SIZE, _CHECKSUM, _RESERVED, _HEADER, _MATCH, _CODED, _INVALID = 
     8, 16, 32, 64, 128, 1024, 2048, 4096, 8192,
 )  # fmt: skip
 """Flags of a frame: what its header states."""
-
-
 _LARGE = 4096
 """Packets of more bytes have a checksum of their header."""
 
@@ -26,8 +24,7 @@ class _CutError(Exception):
     """The data end within a number."""
 
 
-@dataclass
-class _Code:
+class _Code(NamedTuple):
     """The meaning of one value of a frame's first byte."""
 
     flags: int
@@ -42,10 +39,9 @@ class _Numbers:
     """Reads numbers of a variable length: 7 bits a byte, the highest first."""
 
     data: bytes
-    at: int = field(default=0)
+    at: int
 
     def byte(self) -> int:
-        """Return the next byte."""
         if self.at >= len(self.data):
             raise _CutError
         self.at += 1
@@ -60,6 +56,10 @@ class _Numbers:
             if byte < 0x80:
                 return value
         raise ValueError
+
+    def skip(self, count: int) -> None:
+        for _ in range(count):
+            self.number()
 
 
 def frames(file: BinaryIO, size: int) -> str | None:
@@ -97,29 +97,18 @@ def _table(numbers: _Numbers) -> tuple[list[_Code], list[int]]:
         numbers.at += 4  # the header's checksum
     if numbers.number() > 3:
         numbers.number()  # minor version
-    numbers.number()
-    numbers.number()
-    for _ in range(2 * numbers.number()):
-        numbers.number()  # time bases
+    numbers.skip(2)
+    numbers.skip(2 * numbers.number())  # time bases
     codes: list[_Code] = []
     factor, header = 1, 0
     while len(codes) < 256:
         flags, given = numbers.number(), numbers.number()
-        size = reserved = 0
-        count = None
+        values: dict[int, int] = {}
         for place in range(given):
-            value = numbers.number()
-            if place == 1:
-                factor = value
-            elif place == 3:
-                size = value
-            elif place == 4:
-                reserved = value
-            elif place == 5:
-                count = value
-            elif place == 7:
-                header = value
-        for step in range(min(256, factor - size if count is None else count)):
+            values[min(place, 8)] = numbers.number()  # from the eighth on they do not matter
+        factor, header = values.get(1, factor), values.get(7, header)
+        size, reserved = values.get(3, 0), values.get(4, 0)
+        for step in range(min(256, values.get(5, factor - size))):
             if len(codes) == ord("N"):
                 codes.append(_Code(_INVALID, 1, 0, 0, 0))
             if len(codes) < 256:
@@ -145,15 +134,10 @@ def _next(data: bytes, at: int, codes: list[_Code], headers: list[int]) -> int:
         raise IndexError
     if flags & _CODED:
         flags ^= numbers.number()
-    if flags & _STREAM:
-        numbers.number()
-    if flags & _PTS:
-        numbers.number()
+    numbers.skip(bool(flags & _STREAM) + bool(flags & _PTS))
     size = code.size + (numbers.number() * code.factor if flags & _SIZE else 0)
-    if flags & _MATCH:
-        numbers.number()
+    numbers.skip(bool(flags & _MATCH))
     header = numbers.number() if flags & _HEADER else code.header
-    for _ in range(numbers.number() if flags & _RESERVED else code.reserved):
-        numbers.number()
+    numbers.skip(numbers.number() if flags & _RESERVED else code.reserved)
     numbers.at += 4 * bool(flags & _CHECKSUM)
     return numbers.at + size - headers[header]
