@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +17,6 @@ from av.packet import Packet
 _MAGIC = b"snellen packets 1\n"
 _HEAD = struct.Struct("<qqIB")
 """Time and duration in ticks, bytes, and 1 for a key frame."""
-_BLOCK = 1 << 20
 MOST = 1 << 60
 """No time, in ticks, and no other number is larger."""
 
@@ -59,11 +58,8 @@ class PacketWriter:
 
 def checksum(file: Path) -> str:
     """Return the SHA-256 of a file."""
-    found = sha256()
     with file.open("rb") as opened:
-        while block := opened.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return file_digest(opened, "sha256").hexdigest()
 
 
 def is_sound(file: Path, size: int, ahead: int) -> bool:
@@ -74,26 +70,28 @@ def is_sound(file: Path, size: int, ahead: int) -> bool:
     with file.open("rb") as opened:
         if opened.read(len(_MAGIC)) != _MAGIC:
             return False
-        place = len(_MAGIC)
-        while place < size:
-            head = opened.read(_HEAD.size)
-            if len(head) < _HEAD.size:
-                return False
-            pts, duration, count, _ = _HEAD.unpack(head)
-            place += _HEAD.size + count
-            if abs(pts) > MOST or not 0 <= duration <= MOST:
-                return False
-            shown.append(pts)
-            opened.seek(count, 1)
-    return place == size and delay(shown) == ahead
+        try:
+            for pts, duration, count, _ in _heads(opened):
+                if abs(pts) > MOST or not 0 <= duration <= MOST:
+                    return False
+                shown.append(pts)
+                opened.seek(count, 1)
+        except struct.error:
+            return False
+        return opened.tell() == size and delay(shown) == ahead
+
+
+def _heads(opened: BinaryIO) -> Iterator[tuple[int, int, int, int]]:
+    """Yield what stands before each packet: the caller reads, or passes, the packet itself."""
+    opened.seek(len(_MAGIC))
+    while head := opened.read(_HEAD.size):
+        yield _HEAD.unpack(head)
 
 
 def packets(file: Path) -> Iterator[Packet[Any]]:
     """Yield the packets of a file, which is whole, without decoding times."""
     with file.open("rb") as opened:
-        opened.seek(len(_MAGIC))
-        while head := opened.read(_HEAD.size):
-            pts, duration, size, key = _HEAD.unpack(head)
+        for pts, duration, size, key in _heads(opened):
             packet: Packet[Any] = Packet(opened.read(size))
             packet.pts, packet.duration, packet.is_keyframe = pts, duration, bool(key)
             yield packet
@@ -103,9 +101,7 @@ def times(file: Path) -> list[int]:
     """Return the times of a file's packets, in decoding order."""
     found = []
     with file.open("rb") as opened:
-        opened.seek(len(_MAGIC))
-        while head := opened.read(_HEAD.size):
-            pts, _, size, _ = _HEAD.unpack(head)
+        for pts, _, size, _ in _heads(opened):
             found.append(pts)
             opened.seek(size, 1)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,17 +28,10 @@ _PRIMARIES = {int(one): one.name.lower() for one in ColorPrimaries}
 _TRANSFERS = {int(one): one.name.lower() for one in ColorTrc}
 _LIGHT = "HDR10 light levels (mastering display, MaxCLL)"
 _LIGHT_KINDS = {"MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL"}
+_UNKNOWN = Fraction(0)
+"""A change's time, until it is asked for."""
 _STATES = 1000
 """Kinds of frames that are remembered at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A property of a frame that the first one has not; fields as of `Change`."""
-
-    text: str
-    lost: bool = True
-    samples: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +63,6 @@ def colours_of(stream: VideoStream, frame: VideoFrame) -> Colours:
 
 
 def _first(*values: int) -> int:
-    """Return the first colour number that is not unspecified."""
     return next((int(v) for v in values if int(v) != UNSPECIFIED), UNSPECIFIED)
 
 
@@ -91,7 +83,7 @@ class Watcher:
     def __init__(self, stream: VideoStream, picture: PictureInfo, side: SideDataReader) -> None:
         self._stream, self._picture, self._side = stream, picture, side
         self._states: dict[Any, Recolour | None] = {}
-        self._found: dict[_Found, int] = {}
+        self._found: dict[Change, int] = {}
 
     def see(self, frame: VideoFrame, ticks: int) -> Recolour | None:
         """Note what is otherwise from time `ticks` on; return what converts the frame's samples.
@@ -117,19 +109,13 @@ class Watcher:
     def changes(self, time_base: Fraction, zero: Fraction) -> tuple[Change, ...]:
         """Return what was seen so far, in the order in which it began.
 
-        Parameters
-        ----------
-        time_base : Fraction
-            Seconds of a tick.
-        zero : Fraction
-            Seconds that become time 0 of the output.
+        Ticks of `time_base` seconds are counted so that `zero` seconds become 0.
         """
         return tuple(
-            Change(one.text, ticks * time_base - zero, one.lost, one.samples)
-            for one, ticks in self._found.items()
+            replace(one, since=ticks * time_base - zero) for one, ticks in self._found.items()
         )
 
-    def _coloured(self, colours: Colours) -> tuple[Recolour | None, list[_Found]]:
+    def _coloured(self, colours: Colours) -> tuple[Recolour | None, list[Change]]:
         """Return what converts samples of these colours, and how they differ."""
         picture = self._picture
         form = picture.format
@@ -145,44 +131,34 @@ class Watcher:
             if given.full != wanted.full:
                 ranges = ("limited", "full")
                 what = f"{ranges[given.full]} range instead of {ranges[wanted.full]} range"
-                found.append(_Found(f"the pictures have {what}: they {done}", convert is None))
+                found.append(_change(f"{what}: they {done}", not convert))
             if not grey and given.matrix != wanted.matrix:
                 what = _instead(_MATRICES, colours.matrix, picture.colorspace)
-                found.append(
-                    _Found(f"the pictures have the colour matrix {what}: they {done}", not convert)
-                )
+                found.append(_change(f"the colour matrix {what}: they {done}", not convert))
         for word, names, same, one, first in (
             ("colour primaries", _PRIMARIES, _SAME_PRIMARIES,
              colours.primaries, picture.color_primaries),
             ("transfer function", _TRANSFERS, _SAME_TRANSFER, colours.transfer, picture.color_trc),
         ):  # fmt: skip
             if same.get(one, one) != same.get(first, first):
-                text = f"the pictures have the {word} {_instead(names, one, first)}: they are not"
-                found.append(_Found(f"{text} converted, and are shown wrongly"))
+                what = f"the {word} {_instead(names, one, first)}"
+                found.append(_change(f"{what}: they are not converted, and are shown wrongly"))
         return convert, found
 
-    def _shaped(self, key: bool, data: SideData, aspect: Fraction | None) -> list[_Found]:
+    def _shaped(self, key: bool, data: SideData, aspect: Fraction | None) -> list[Change]:
         """Return how a frame is otherwise to be shown."""
         picture, found = self._picture, []
-        square = Fraction(1)
-        shown = picture.sample_aspect_ratio or square
-        if aspect not in (None, picture.coded_aspect_ratio, shown):
-            assert aspect is not None
-            found.append(
-                _Found(
-                    f"the pictures have the sample aspect ratio {_ratio(aspect)}, and are shown "
-                    f"with {_ratio(shown)}",
-                    samples=False,
-                )
-            )
+        shown = picture.sample_aspect_ratio or Fraction(1)
+        if aspect is not None and aspect not in (picture.coded_aspect_ratio, shown):
+            what = f"the sample aspect ratio {_ratio(aspect)}, and are shown with {_ratio(shown)}"
+            found.append(_change(what, samples=False))
         # What is stated inside the pictures may be so in key frames only.
         stated = "DISPLAYMATRIX" in data or key
         if stated and side_data.display_matrix(data) != picture.display_matrix:
-            text = "the pictures have another rotation, and are shown with that of the first one"
-            found.append(_Found(text))
+            found.append(_change("another rotation, and are shown with that of the first one"))
         return found
 
-    def _lost(self, data: SideData) -> list[_Found]:
+    def _lost(self, data: SideData) -> list[Change]:
         """Return what a frame carries and the output will not, unlike the first one."""
         lost = [one for one in side_data.losses(data) if one not in self._picture.losses]
         first = self._picture.light
@@ -190,7 +166,11 @@ class Watcher:
             light = side_data.light(data, self._stream.codec_context)
             if _differs(light, first):
                 lost.append(f"{'other ' if first else ''}{_LIGHT} are lost")
-        return [_Found(text, samples=False) for text in lost]
+        return [Change(text, _UNKNOWN, lost=True, samples=False) for text in lost]
+
+
+def _change(what: str, lost: bool = True, samples: bool = True) -> Change:
+    return Change(f"the pictures have {what}", _UNKNOWN, lost, samples)
 
 
 def _instead(names: Mapping[int, str], one: int, first: int) -> str:
