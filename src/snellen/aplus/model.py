@@ -6,7 +6,6 @@ A model file is in safetensors format: tensors and a header of strings. It conta
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -20,7 +19,7 @@ from snellen.aplus.differences import FILTERS
 from snellen.aplus.packed import Packed
 from snellen.aplus.symmetry import kinds
 from snellen.errors import ModelError
-from snellen.files import atomic, tensors
+from snellen.files import tensors
 from snellen.frames.brief import Brief
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
@@ -141,41 +140,18 @@ class Model(Brief):
         return None
 
     def save(self, path: str | Path, overwrite: bool = True) -> None:
-        """Write a safetensors file; it appears only when it is complete.
-
-        Equal models give equal files: safetensors itself writes the strings of the header in
-        another order each time.
-
-        Parameters
-        ----------
-        path : str or Path
-        overwrite : bool
-            Whether an existing file is replaced.
-
-        Raises
-        ------
-        OutputError
-            The disk is full or not writable, or the file exists and `overwrite` is False.
-        """
-        from safetensors.numpy import save
-
+        """Write a safetensors file, as of `tensors.write`."""
         format = FORMAT if self.strengths is None else FORMAT_2
         meta = {"format": format, "scale": str(self.scale), "window": str(self.window)}
-        held: dict[str, npt.NDArray[np.generic]] = dict(self.tensors)
+        held: dict[str, npt.NDArray[Any]] = dict(self.tensors)
         if self.packed is not None:
             if not np.array_equal(self.packed.unpacked(), held.pop("projections")):
                 raise ValueError("`packed` gives other projections than the model has")
             held |= self.packed.tensors
-        arrays = {name: np.ascontiguousarray(array) for name, array in held.items()}
-        meta = {**self.about, **meta}
-        whole = save(arrays, metadata=meta)
-        size = int.from_bytes(whole[:8], "little")
-        header = {**json.loads(whole[8 : 8 + size]), "__metadata__": dict(sorted(meta.items()))}
-        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
-        with atomic.writing(Path(path), overwrite) as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            file.write(memoryview(whole)[8 + size :])
+        order = list(tensors.DTYPES)
+        names = sorted(held, key=lambda name: (order.index(held[name].dtype.name), name))
+        arrays = {name: held[name] for name in names}
+        tensors.write(Path(path), {**self.about, **meta}, arrays, overwrite)
 
 
 def read(path: Path) -> Model:
@@ -197,7 +173,7 @@ def parsed(path: Path, strings: Mapping[str, str], arrays: Mapping[str, Any]) ->
     path : Path
         For errors.
     strings, arrays : mapping
-        What `frames.tensors.read` found in the file.
+        What `files.tensors.read` found in the file.
     """
     about = dict(strings)
     format = about.get("format", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from snellen.cnn.definition import MOST_CHANNELS, MOST_LAYERS, SCALES, SKIPS
 from snellen.errors import ModelError
-from snellen.files import atomic, tensors
+from snellen.files import tensors
 from snellen.frames.brief import Brief
 
 FORMAT = "snellen-cnn-1"
@@ -109,38 +108,10 @@ class Model(Brief):
         return None
 
     def save(self, path: str | Path, overwrite: bool = True) -> None:
-        """Write a safetensors file; it appears only when it is complete.
-
-        Equal models give equal files.
-
-        Parameters
-        ----------
-        path : str or Path
-        overwrite : bool
-            Whether an existing file is replaced.
-
-        Raises
-        ------
-        OutputError
-            The disk is full or not writable, or the file exists and `overwrite` is False.
-        """
+        """Write a safetensors file, as of `tensors.write`."""
         meta = {**self.about, "format": FORMAT, "scale": str(self.scale)}
-        header: dict[str, object] = {"__metadata__": dict(sorted(meta.items()))}
-        begin = 0
-        for name in TENSORS:
-            array = getattr(self, name)
-            header[name] = {
-                "dtype": "F16",
-                "shape": array.shape,
-                "data_offsets": (begin, begin + array.nbytes),
-            }
-            begin += array.nbytes
-        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
-        with atomic.writing(Path(path), overwrite) as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for name in TENSORS:
-                file.write(getattr(self, name).astype("<f2").tobytes())
+        arrays = {name: getattr(self, name) for name in TENSORS}
+        tensors.write(Path(path), meta, arrays, overwrite)
 
 
 TENSORS = tuple(f.name for f in fields(Model) if f.name not in {"scale", "about"})
@@ -190,7 +161,7 @@ def parsed(path: Path, strings: Mapping[str, str], arrays: Mapping[str, Any]) ->
     path : Path
         For errors.
     strings, arrays : mapping
-        What `frames.tensors.read` found in the file.
+        What `files.tensors.read` found in the file.
     """
     about = dict(strings)
     if about.pop("format", None) != FORMAT or set(arrays) != set(TENSORS):

@@ -1,8 +1,9 @@
-"""Reads model files: safetensors, which is arrays and a header of strings, and no code."""
+"""Model files: safetensors, which is arrays and a header of strings, and no code."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,52 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.errors import InputError, ModelError
+from snellen.files import atomic
 from snellen.files.opening import contents
 from snellen.files.signatures import HEAD, kind_of
 
 MOST = 1 << 29  # bytes of a file; ours have at most 8 MB
 MOST_HEADER, MOST_TENSORS = 1 << 20, 100
 """Bytes of a header, and arrays of a file; ours have 3,000 and 9. More would only take time."""
+
+DTYPES = {"float32": "F32", "float16": "F16", "int16": "I16", "int8": "I8"}
+"""Types of arrays that are written, by NumPy's names, in the order of safetensors itself."""
+
+
+def write(
+    path: Path, strings: Mapping[str, str], arrays: Mapping[str, npt.NDArray[Any]], overwrite: bool
+) -> None:
+    """Write a file, which appears only when it is complete; equal contents give equal files.
+
+    Parameters
+    ----------
+    path : Path
+    strings : mapping
+        They are sorted: safetensors itself writes them in another order each time.
+    arrays : mapping
+        In the order of the file, of DTYPES.
+    overwrite : bool
+
+    Raises
+    ------
+    OutputError
+        The disk is full or not writable, or the file exists and `overwrite` is False.
+    """
+    header: dict[str, object] = {"__metadata__": dict(sorted(strings.items()))}
+    end = 0
+    for name, array in arrays.items():
+        begin, end = end, end + array.nbytes
+        header[name] = {
+            "dtype": DTYPES[array.dtype.name],
+            "shape": array.shape,
+            "data_offsets": (begin, end),
+        }
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8 bytes
+    with atomic.writing(path, overwrite) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for array in arrays.values():
+            file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
 
 
 def read(path: Path) -> tuple[dict[str, str], dict[str, npt.NDArray[np.generic]]]:
