@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from snellen.errors import DeviceMemoryError, InputError, SnellenError, quoted
 from snellen.frames import limits, values
+from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.gpu import pages as page_locked
 
@@ -174,6 +175,16 @@ def plain(array: Any) -> Any:
     if isinstance(array, np.ndarray) and type(array) is not np.ndarray:
         return np.ndarray.view(array, np.ndarray)
     return array
+
+
+def planes_of(frame: Frame, format: Format) -> tuple[Any, ...]:
+    """Return the planes of a frame, by `plain` (InputError: they are of another format)."""
+    planes = tuple(plain(plane) for plane in frame.planes)
+    wanted = [(shape, format.dtype) for shape in format.shapes]
+    found = [(plane.shape, plane.dtype) for plane in planes]
+    if found != wanted:
+        raise InputError(f"got planes {found}; expected {wanted}", advice="prepare again for these")
+    return planes
 
 
 def is_cupy(array: Any) -> bool:

@@ -258,13 +258,7 @@ class Upscaler(Holder, Step):
                     "CuPy on a GPU",
                     parameter="frame",
                 )
-        planes = tuple(arrays.plain(plane) for plane in frame.planes)
-        wanted = [(shape, format.dtype) for shape in format.shapes]
-        found = [(plane.shape, plane.dtype) for plane in planes]
-        if found != wanted:
-            raise InputError(
-                f"got planes {found}; expected {wanted}", advice="prepare again for these"
-            )
+        planes = arrays.planes_of(frame, format)
         on_host = [isinstance(plane, np.ndarray) for plane in planes]
         if self.device == "cpu" and not all(on_host):
             raise InputError("got planes on a GPU; expected NumPy arrays, as `device`=cpu works")

@@ -229,11 +229,7 @@ def _checked(frame: Frame, format: Format, device: str) -> tuple[Plane, ...]:
     """Return the planes of a frame (InputError: they are not as it was prepared for)."""
     if not isinstance(frame, Frame):
         raise InputError(f"got a {type(frame).__name__}; expected a Frame", parameter="frame")
-    planes = tuple(arrays.plain(plane) for plane in frame.planes)
-    wanted = [(shape, format.dtype) for shape in format.shapes]
-    found = [(plane.shape, plane.dtype) for plane in planes]
-    if found != wanted:
-        raise InputError(f"got planes {found}; expected {wanted}", advice="prepare again for these")
+    planes = arrays.planes_of(frame, format)
     if device == "cpu" and not all(isinstance(plane, np.ndarray) for plane in planes):
         raise InputError("got planes on a GPU; expected NumPy arrays, as `device`=cpu works")
     return planes
