@@ -234,7 +234,6 @@ def psnr_table(
     ----------
     images : dict
         Name → (H, W) float32 luma in 0 … 1, as `planes` reads it from a folder.
-    scale : int
     make : callable
         Returns what enlarges planes of a source's format to a target's.
 

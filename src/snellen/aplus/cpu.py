@@ -31,11 +31,7 @@ Float32 = npt.NDArray[np.float32]
 class Luma:
     """A+ for luma planes of one format on the CPU. Holds the model as stages want it.
 
-    Parameters
-    ----------
-    model : Model
-    source, target : Format
-        Of the frames to come and of the results; planes may have another size.
+    Planes may have another size than the formats.
     """
 
     def __init__(self, model: Model, source: Format, target: Format):
@@ -52,11 +48,7 @@ class Luma:
     def tasks(self, pool: Executor, plane: Plane, out: Plane) -> list[Future[None]]:
         """Let threads enlarge a plane: one task a strip, each of which has a BLAS of one thread.
 
-        Parameters
-        ----------
-        pool : Executor
-        plane : (H, W) array of the source's dtype, rows may have a pitch
-        out : (s·H, s·W) array of the target's dtype, likewise
+        `plane` (H, W) and `out` (s·H, s·W) have their formats' dtypes; rows may have a pitch.
         """
         rows = strips(self.model, *plane.shape)
         return [pool.submit(self._strip, plane, first, last, out) for first, last in rows]

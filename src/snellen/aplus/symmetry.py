@@ -53,7 +53,6 @@ def turned(raw: npt.NDArray[np.floating], orientation: int) -> npt.NDArray[np.fl
     ----------
     raw : (4·(w·s)², …)
         Samples by filter (G, Gᵀ, L, Lᵀ), then by column and row of the window.
-    orientation : int
     """
     side = round((len(raw) / FILTERS) ** 0.5)
     windows = raw.reshape(FILTERS, side, side, *raw.shape[1:]).copy()

@@ -26,10 +26,8 @@ class Enlargement(Case):
 
     Parameters
     ----------
-    model : Model
     width, height : int
         Of the input.
-    kind : str
     reach : int
         Pixels of the input at a cut of a window that depend on what was cut off.
     """

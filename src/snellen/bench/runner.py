@@ -117,7 +117,6 @@ def run(
         "auto", "cpu", "cuda" or "cuda:N".
     quick : bool
         Whether only some sizes are measured.
-    package : str
     **more
         What else the method's cases take.
 

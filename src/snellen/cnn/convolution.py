@@ -72,7 +72,6 @@ class Convolution:
             n is at least `count` + k − 1 + `block` − 1.
         out : (rows or more, m, D padded) float32
             m is at least `count` + `block` − 1.
-        rows, count : int
         """
         first, (pitch, step) = self._bias, (0, 0)
         if self._onto:

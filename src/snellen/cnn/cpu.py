@@ -31,14 +31,7 @@ Float32 = npt.NDArray[np.float32]
 
 
 class Luma:
-    """Enlarges planes of luma of one format.
-
-    Parameters
-    ----------
-    model : Model
-    source, target : Format
-        Of the planes to come and of the results; their width and height do not count.
-    """
+    """Enlarges planes of luma of one format, whose width and height do not count."""
 
     def __init__(self, model: Model, source: Format, target: Format):
         self._scale, self._reach = model.scale, radius(model.layers)

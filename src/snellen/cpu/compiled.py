@@ -53,14 +53,7 @@ def compiled(loop: Callable[..., Any] | None = None, *, strided: tuple[str, ...]
 
 
 class Loop:
-    """A compiled function.
-
-    Parameters
-    ----------
-    function : callable
-    strided : tuple of str
-        See `compiled`.
-    """
+    """A compiled function; for `strided` see `compiled`."""
 
     def __init__(self, function: Callable[..., Any], strided: tuple[str, ...]):
         if function.__closure__:

@@ -50,7 +50,6 @@ def loop(
     name : str
         Name of its entry: int32 entry(arguments …), with arrays as Python objects. It returns 0,
         or −1 without having done anything: an array's type or layout is another one.
-    function : callable
     arguments : tuple of str
         As `compiled._type` writes them.
     callees : callable
@@ -61,14 +60,7 @@ def loop(
 
 
 def callback(name: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Code:
-    """Compile a function of numbers for callers in C: void name(arguments …).
-
-    Parameters
-    ----------
-    name : str
-    function : callable
-    arguments : tuple of Numba's types
-    """
+    """Compile a function of numbers, by Numba's types, for callers in C: void name(arguments …)."""
     return _compiled(name, function, arguments, ir.VoidType())
 
 

@@ -13,7 +13,6 @@ class External:
 
     Parameters
     ----------
-    symbol : str
     count : int
         Number of its arguments. All are addresses, as `array.ctypes.data`; it returns nothing.
     find : callable

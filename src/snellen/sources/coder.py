@@ -68,7 +68,6 @@ def coded(planes: Sequence[Bytes], coding: Coding) -> Coded:
     ----------
     planes : sequence of (H, W) uint8
         Luma of consecutive frames, in limited range.
-    coding : Coding
 
     Raises
     ------

@@ -49,7 +49,6 @@ def shrunk(plane: Bytes | Float32, scale: int, kernel: str, sigma: float = 0.0) 
     ----------
     plane : (H, W) uint8 or float32
         Code values, 0 … 255. `scale` divides both sides.
-    scale : int
     kernel : str
         One of KERNELS.
     sigma : float

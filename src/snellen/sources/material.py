@@ -77,7 +77,6 @@ def items(
         "film" or "soft".
     scale : int
         Magnification.
-    seed : int
     rounds : int
         Clips of each still that is learnt from; one of each that is kept for validation.
     versions : int

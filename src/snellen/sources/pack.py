@@ -73,7 +73,6 @@ def write(
 
     Parameters
     ----------
-    path : Path
     items : iterable of Item
         Each is written before the next is asked for.
     about : mapping

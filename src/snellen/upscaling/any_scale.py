@@ -38,7 +38,6 @@ def enlarged_to(
 
     Parameters
     ----------
-    goal : Target
     image, device, bits, data_range, channel_axis
         As of `snellen.upscale`. What a GPU enlarged is filtered in main memory.
     enlarge : callable

@@ -16,13 +16,7 @@ ROWS = 256  # rows of the result that a task makes
 
 
 class Chroma:
-    """Enlarges chroma planes of one format, each where it lies: on the CPU or on a GPU.
-
-    Parameters
-    ----------
-    source, target : Format
-        Of the frames to come and of the results.
-    """
+    """Enlarges chroma planes of one format, each where it lies: on the CPU or on a GPU."""
 
     def __init__(self, source: Format, target: Format):
         across, down = source.subsampling or (0, 0)

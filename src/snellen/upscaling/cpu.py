@@ -17,14 +17,7 @@ from snellen.upscaling.models import Model
 
 
 class Backend:
-    """Enlarges frames of one format on the CPU. Holds the threads.
-
-    Parameters
-    ----------
-    model : Model
-    source, target : Format
-        Of the frames to come and of the results.
-    """
+    """Enlarges frames of one format on the CPU. Holds the threads."""
 
     slots = 1  # one frame takes all threads
     chroma = "cpu"

@@ -35,7 +35,6 @@ class _Placed:
 
     Parameters
     ----------
-    geometry : Geometry
     source : (int, int)
         Width and height of the enlarged luma.
     cell : (int, int)
@@ -182,7 +181,6 @@ def fitted(image: npt.NDArray[Any], geometry: Geometry) -> npt.NDArray[Any]:
     ----------
     image : (H, W) or (H, W, channels) array
         uint8, uint16 or float. Bars are 0 in every channel but the fourth, which is opaque.
-    geometry : Geometry
     """
     height, width = image.shape[:2]
     placed = _Placed(geometry, (width, height), (1, 1), (0.5, 0.5))

@@ -16,12 +16,7 @@ from snellen.upscaling.sample_values import store
 
 
 class OpacityUpscaler(Step):
-    """Enlarge frames of one plane, whose samples are opacity. Several threads may call `run`.
-
-    Parameters
-    ----------
-    scale : int
-    """
+    """Enlarge frames of one plane, whose samples are opacity. Several threads may call `run`."""
 
     def __init__(self, scale: int) -> None:
         self.scale = scale

@@ -144,7 +144,6 @@ def geometry(
 
     Parameters
     ----------
-    wanted : Target
     width, height : int
         Of the source, as stored.
     pixel : Fraction

@@ -31,7 +31,6 @@ def clusters(
     ----------
     features : (n, d) float32
         None is 0. A feature weighs the square root of its norm.
-    count, iterations : int
     seed : int
         Of the features with which the clusters begin, and of those that replace an empty one.
     pool : Pool

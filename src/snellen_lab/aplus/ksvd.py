@@ -111,7 +111,6 @@ def code(signals: Float64, atoms: Float64, index: Int32, weight: Float64, pool: 
         Output: the atoms of each signal; −1 where fewer suffice.
     weight : (n, sparsity) float64
         Output: their weights; 0 where fewer suffice.
-    pool : Pool
     """
     gram = atoms @ atoms.T
     starts = range(0, len(signals), BLOCK)
@@ -229,7 +228,6 @@ def update(
         As `code` returns them; weights are updated.
     free : (n,) bool
         Signals that have not replaced an atom yet; updated.
-    random : numpy.random.Generator
 
     Returns
     -------

@@ -98,7 +98,6 @@ def train(
     ----------
     pairs : sequence of callables
         Each returns a pair of pictures, and is called once or twice, in a thread.
-    settings : Settings
     threads : int, optional
         Number of threads; by default the number of cores that this process may use.
     progress : callable, optional

@@ -73,8 +73,6 @@ def nearest(features: Float32, anchors: Float32, count: int, pool: Pool) -> Int3
     features : (n, d) float32
         At least `count` of them.
     anchors : (k, d) float32
-    count : int
-    pool : Pool
 
     Returns
     -------
@@ -107,7 +105,6 @@ def _keep(product, half, start, scores, index):  # type: ignore[no-untyped-def]
         Inner products of the anchors with features start … start + n − 1.
     half : (n,) float32
         |x|²/2 of these features.
-    start : int
     scores, index : (k, count)
         The best so far, updated. Each row is a heap: an element is worse than those at twice its
         position + 1 and + 2, so the first one is the worst of all.

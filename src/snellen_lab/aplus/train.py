@@ -47,7 +47,6 @@ def train(
     ----------
     images : dict
         Name → (H, W) float32 luma in 0 … 1, as `protocol.planes` reads it.
-    settings : Settings
     threads : int, optional
         Number of threads; by default the number of cores that this process may use. It does not
         affect the result.
@@ -222,7 +221,6 @@ def psnr_table(images: Mapping[str, npt.NDArray[np.float32]], model: Model) -> d
     ----------
     images : dict
         Name → (H, W) float32 luma in 0 … 1, as `planes` reads it from a folder.
-    model : Model
 
     Raises
     ------

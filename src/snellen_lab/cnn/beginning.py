@@ -56,7 +56,6 @@ def lengthened(weights: Tensor, task: dict[str, Any], like: Network) -> Tensor:
         All parameters of the shorter network, one after another.
     task : dict
         Its `Task`.
-    like : Network
 
     Raises
     ------

@@ -70,12 +70,10 @@ class Patches:
     Parameters
     ----------
     found : sequence of Pair
-    scale : int
     patch : int
         Side of a patch of the result, samples of the small picture.
     reach : int
         Samples around it that the network sees.
-    device : torch.device
 
     Raises
     ------
@@ -162,7 +160,6 @@ def validation(found: Sequence[Pair], network: Any, device: torch.device) -> dic
     Parameters
     ----------
     found : sequence of Pair
-    network : Network
     device : torch.device
         Where `network` is.
     """

@@ -83,15 +83,7 @@ def rates(settings: Settings, steps: int, first: int) -> npt.NDArray[np.float32]
 
 
 class Learner:
-    """A network, the mean of its weights, and the means of its gradients, as flat tensors.
-
-    Parameters
-    ----------
-    task : Task
-    settings : Settings
-    patches : Patches
-    device : torch.device
-    """
+    """A network, the mean of its weights, and the means of its gradients, as flat tensors."""
 
     def __init__(
         self, task: Task, settings: Settings, patches: Patches, device: torch.device

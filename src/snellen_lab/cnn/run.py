@@ -39,10 +39,8 @@ class Run:
     Parameters
     ----------
     tasks : sequence of Task
-    settings : Settings
     checkpoint : Path
         File of the checkpoint. One of the same tasks and settings is continued.
-    device : torch.device
     report : callable
         Gets a dict for each event: data, steps, progress, PSNR.
     packs : mapping, optional

@@ -42,7 +42,6 @@ def train(
     ----------
     images : dict
         Name → (H, W) float32 luma in 0 … 1, as `planes` reads it from a folder.
-    settings : NetworkSettings
     checkpoint : Path
         File that holds an interrupted training, and is gone on from. It is left to the caller.
     device : str

@@ -21,12 +21,7 @@ _ROWS = 32
 
 
 class Backend:
-    """Sends frames of one format through a LUT. Holds the threads.
-
-    Parameters
-    ----------
-    planes : Planes
-    """
+    """Sends frames of one format through a LUT. Holds the threads."""
 
     slots = 1  # one frame takes all threads
 

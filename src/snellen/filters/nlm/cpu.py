@@ -53,16 +53,7 @@ class Padded:
 
 
 class Group:
-    """Planes of one size that are denoised by common weights: luma, or both chroma planes.
-
-    Parameters
-    ----------
-    settings : Settings
-    planes : slice
-        Which planes of a frame.
-    source, target : Format
-        Of the frames to come and of the results.
-    """
+    """Planes of one size that are denoised by common weights: luma, or both chroma planes."""
 
     def __init__(self, settings: Settings, planes: slice, source: Format, target: Format):
         self.planes, self._target = planes, target
@@ -127,14 +118,7 @@ class Group:
 
 
 class Backend:
-    """Denoises frames of one format on the CPU. Holds the threads.
-
-    Parameters
-    ----------
-    settings : Settings
-    source, target : Format
-        Of the frames to come and of the results.
-    """
+    """Denoises frames of one format on the CPU. Holds the threads."""
 
     slots = 1  # one frame takes all threads
 

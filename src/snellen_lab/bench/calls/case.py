@@ -59,7 +59,6 @@ class Call(ABC):
     ----------
     device : str
         As users name it: "cpu", "cuda:0", "cuda:0,cuda:1".
-    sizes : Sizes
     """
 
     name: str

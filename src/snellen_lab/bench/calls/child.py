@@ -65,7 +65,6 @@ def measure(case: Call, folder: Path, repeats: int, since: float) -> Figures:
 
     Parameters
     ----------
-    case : Call
     folder : Path
         It has the films.
     repeats : int

@@ -50,7 +50,6 @@ def row(
 
     Parameters
     ----------
-    title : str
     truth : (H, W) uint8
     results : mapping
         Name → (H, W) code values.

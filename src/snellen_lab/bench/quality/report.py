@@ -53,7 +53,6 @@ def make(
         made.
     inputs : Path, optional
         New folder for the small pictures.
-    scale : int
     device : str
         "auto", "cpu", "cuda" or "cuda:N".
     quick : bool

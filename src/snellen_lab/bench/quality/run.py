@@ -32,7 +32,6 @@ class Run:
     ----------
     methods : mapping
         Name → method.
-    scale : int
     device : str
         For MAD.
     say : callable
