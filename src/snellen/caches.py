@@ -66,14 +66,9 @@ def folders() -> Iterator[Folder]:
 
 
 def read(kind: str, key: str) -> bytes | None:
-    """Return what was written; None where it is missing, damaged, or others can have written it.
+    """Return what was written of a kind ("kernels", "loops", a subfolder) under a key, or None.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the subfolder: "kernels", "loops".
-    key : str
-        Name of the file, without its suffix.
+    None: it is missing, damaged, or others can have written it.
     """
     for folder in folders():
         path = folder.path / kind
@@ -125,10 +120,7 @@ def write(kind: str, key: str, content: bytes) -> None:
 def distrust(path: Path) -> str:
     """Return why others than the user and root can have written what is in a folder; "": nobody.
 
-    Parameters
-    ----------
-    path : Path
-        Absolute, without symbolic links.
+    `path` is absolute, without symbolic links.
     """
     if sys.platform == "win32":  # the folders of users are private there
         return ""
@@ -152,10 +144,7 @@ def distrust(path: Path) -> str:
 def watched(begins: Callable[[str], object]) -> Iterator[None]:
     """Within the block, call a function when code is about to be compiled, in any thread.
 
-    Parameters
-    ----------
-    begins : callable
-        Called with the kind of code, "kernels" or "loops", in the thread that compiles it.
+    It is called with the kind of code, "kernels" or "loops", in the thread that compiles it.
     """
     _watchers.append(begins)
     try:

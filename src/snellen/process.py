@@ -49,13 +49,7 @@ def while_running(
 
 
 class Home:
-    """The process in which an object was made.
-
-    Parameters
-    ----------
-    what : str
-        The object, for the error: "this Upscaler".
-    """
+    """The process in which an object was made; `what` is its name in the error, "this Upscaler"."""
 
     __slots__ = ("_process", "_what")
 

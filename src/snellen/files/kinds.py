@@ -49,12 +49,8 @@ def kind_of(path: Path) -> Kind:
 def is_image(path: Path, film: bool | None = None) -> bool:
     """Return whether an input is an image; else it is taken for a film.
 
-    Parameters
-    ----------
-    path : Path
-    film : bool or None
-        Whether the output is a film: an animation is then one, too. False: it is an image, as its
-        first picture. None: nobody says; then those are films whose names end in .gif or .apng.
+    `film` says whether the output is a film: an animation is then one, too. False: it is an image,
+    as its first picture. None: nobody says; then those are films whose names end in .gif or .apng.
     """
     found, suffix = kind_of(path), path.suffix.lower()
     named = container(suffix).either
@@ -116,13 +112,8 @@ def names_unread(path: Path) -> bool:
 def unsuitable(path: Path, expected: str = ANY, name: str = "") -> InputError | None:
     """Return the error about a file that is known to be something else; None: it may be sound.
 
-    Parameters
-    ----------
-    path : Path
-    expected : str
-        The kind that was wanted: "an image".
-    name : str, optional
-        What messages call the file; empty: its path.
+    `expected` is the kind that was wanted ("an image"), `name` what messages call the file (empty:
+    its path).
     """
     found = kind_of(path)
     if found.sort is not Sort.OTHER:

@@ -43,11 +43,8 @@ _PIECE = 1 << 20
 class InputFile(FileIO):
     """An open file, read without a buffer.
 
-    A named pipe is waited for until it has data; Ctrl-C ends the wait.
-
-    Parameters
-    ----------
-    path : Path
+    A named pipe is waited for until it has data; Ctrl-C ends the wait. InputError: there is no such
+    file, it is a folder, or it must not be read.
 
     Attributes
     ----------
@@ -56,11 +53,6 @@ class InputFile(FileIO):
         file's name for more than a name.
     regular : bool
         Whether it is an ordinary file, which can be opened once more and read anywhere.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it is a folder, or it must not be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,29 +71,11 @@ class InputFile(FileIO):
 
 
 class FFmpegFile:
-    """A file for FFmpeg, closed by `close` or with its last reference.
+    """An ordinary file for FFmpeg, closed by `close` or with its last reference; as `InputFile`.
 
     `read` is a function of the system, which no signal of Python interrupts: FFmpeg would take an
-    interrupt for an error and forget it.
-
-    Parameters
-    ----------
-    path : Path
-        An ordinary file.
-
-    Attributes
-    ----------
-    name : str
-        As of `InputFile`.
-    read : callable
-        Returns up to so many bytes.
-    first : object
-        What is compared, whether the file has changed.
-
-    Raises
-    ------
-    InputError
-        As `InputFile`.
+    interrupt for an error and forget it. It returns up to so many bytes. `first` is what is
+    compared, whether the file has changed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,10 +127,7 @@ class FFmpegFile:
 def raw(path: Path) -> InputFile | RemoteFile:
     """Open a file without a buffer; an address, whose bytes are read by ranges, where it is one.
 
-    Raises
-    ------
-    InputError
-        As `InputFile` and `RemoteFile`.
+    Errors are those of `InputFile` and `RemoteFile`.
     """
     return RemoteFile(path) if isinstance(path, Remote) else InputFile(path)
 
@@ -176,12 +147,8 @@ def for_ffmpeg(path: Path) -> FFmpegFile | RemoteFilm:
 def opened(path: Path, limit: int) -> BinaryIO:
     """Open a file for reading anywhere in it.
 
-    Of a pipe, and of an address, all is read first, at most `limit` bytes.
-
-    Raises
-    ------
-    InputError
-        As `InputFile`, or a pipe gives more.
+    Of a pipe, and of an address, all is read first, at most `limit` bytes. InputError: as
+    `InputFile`, or a pipe gives more.
     """
     if isinstance(path, Remote):
         return BytesIO(contents(path, limit))
@@ -193,13 +160,7 @@ def opened(path: Path, limit: int) -> BinaryIO:
 
 
 def contents(path: Path, limit: int) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    InputError
-        As `InputFile`, or there are more than `limit` bytes.
-    """
+    """Return the bytes of a file (InputError: as `InputFile`, or there are more than `limit`)."""
     if isinstance(path, Remote):
         found = transfer.contents(path, limit)
         if found is None:

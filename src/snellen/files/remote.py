@@ -29,18 +29,10 @@ _CHAIN = re.compile(r"([A-Za-z0-9+.-]+)::.*://")
 
 
 class Remote(_Path):
-    """An address as a path. Its text has neither user name nor password nor query.
+    """An address as a path, of a `url` as it was typed, which `typed` has checked.
 
-    Files "beside" it are those in the current folder.
-
-    Parameters
-    ----------
-    url : str
-        As it was typed; `typed` has checked it.
-
-    Attributes
-    ----------
-    url : str
+    Its text has neither user name nor password nor query. Files "beside" it are those in the
+    current folder.
     """
 
     def __new__(cls, url: str) -> Remote:  # noqa: D102
@@ -128,10 +120,7 @@ class Remote(_Path):
 def typed(text: str) -> Path:
     """Return the path that an argument means; an address only if no file has that very name.
 
-    Raises
-    ------
-    InputError
-        An address that is none of `EXTRAS`, or none at all.
+    InputError: an address that is none of `EXTRAS`, or none at all.
     """
     found = SCHEME.match(text) or _CHAIN.match(text)
     if found is None or os.path.lexists(text):

@@ -13,13 +13,7 @@ from snellen.files.waiting import waiting
 
 
 def is_there(path: Remote) -> bool:
-    """Return whether there is something at an address, as far as one may know.
-
-    Raises
-    ------
-    InputError
-        There is no answer.
-    """
+    """Return whether there is something at an address, as far as one may know (or InputError)."""
     return tried(path, lambda: _exists(path), "answer", "reached")
 
 

@@ -62,10 +62,7 @@ def write(
 def read(path: Path) -> tuple[dict[str, str], dict[str, npt.NDArray[np.generic]]]:
     """Return the strings of the header and the arrays, which are read-only.
 
-    Raises
-    ------
-    ModelError
-        The file is missing, damaged or not in safetensors format.
+    ModelError: the file is missing, damaged or not in safetensors format.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load

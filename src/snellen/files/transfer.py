@@ -37,23 +37,9 @@ _VERSIONS = ("ETag", "etag", "Content-MD5", "LastModified", "Last-Modified", "up
 class RemoteFile(io.RawIOBase):
     """The file at an address, open to be read anywhere in it by ranges.
 
-    Parameters
-    ----------
-    path : Remote
-
-    Attributes
-    ----------
-    name : str
-        "input": as of `opening.InputFile`.
-    state : tuple
-        Bytes, and what changes with the contents.
-    first : object
-        What is compared, whether that has changed.
-
-    Raises
-    ------
-    InputError
-        There is nothing, or the server sends neither length nor ranges. So may `read`.
+    Its name is "input", as of `opening.InputFile`; `state` has the bytes, and what changes with the
+    contents, and `first` is compared, whether that has changed. InputError: there is nothing, or
+    the server sends neither length nor ranges. So may `read`.
     """
 
     regular = True
@@ -168,10 +154,7 @@ class RemoteFilm(RemoteFile):
 def status(path: Remote) -> tuple[int | None, str]:
     """Return the bytes at an address (None: not known), and what changes with the contents.
 
-    Raises
-    ------
-    InputError
-        There is nothing, or no answer.
+    InputError: there is nothing, or no answer.
     """
     store = system(path)
 
@@ -189,13 +172,7 @@ def status(path: Remote) -> tuple[int | None, str]:
 
 
 def contents(path: Remote, limit: int) -> bytes | None:
-    """Return all bytes at an address; None: there are more than `limit`.
-
-    Raises
-    ------
-    InputError
-        It cannot be read.
-    """
+    """Return all bytes at an address (or InputError); None: there are more than `limit`."""
     store = system(path)
 
     def load() -> bytes | None:

@@ -34,13 +34,9 @@ _hearings: list[_Hearing] = []
 def heard(listener: Listener | None) -> Iterator[None]:
     """Within the block, a function is told of long waits of this thread and of those it starts.
 
-    Of two such blocks, one within the other, the inner one counts.
-
-    Parameters
-    ----------
-    listener : callable or None
-        Called as ``listener(subject, message)`` by any thread. Its exception ends the wait's block
-        as soon as the wait is over. None: nobody is told.
+    Of two such blocks, one within the other, the inner one counts. Any thread calls
+    ``listener(subject, message)``. Its exception ends the wait's block as soon as the wait is over.
+    None: nobody is told.
     """
     if listener is None:
         yield
@@ -55,15 +51,7 @@ def heard(listener: Listener | None) -> Iterator[None]:
 
 @contextmanager
 def waiting(subject: object, what: str) -> Iterator[None]:
-    """Tell who hears of it that the block takes long.
-
-    Parameters
-    ----------
-    subject : object
-        What the wait is about, as text: a file, an address.
-    what : str
-        What is waited for: "the server to answer".
-    """
+    """Tell who hears of it that the block takes long: about which file, and what it waits for."""
     own = threading.get_ident()
     hearings = sorted(_hearings, key=lambda one: one.thread == own)
     if not hearings:

@@ -56,13 +56,7 @@ def library(array: Any) -> Any:
 
 
 def place(image: Any) -> str:
-    """Return the device of an array: "cpu" or "cuda:N".
-
-    Raises
-    ------
-    InputError
-        The array is neither in main memory nor on an NVIDIA GPU.
-    """
+    """Return the device of an array, "cpu" or "cuda:N" (InputError: one of another kind)."""
     if isinstance(image, np.ndarray) or not _has(image, "__dlpack_device__"):
         return "cpu"
     try:
@@ -97,12 +91,8 @@ def working(image: Any, device: str) -> Iterator[None]:
 def read(image: Any) -> Any:
     """Return an array as a NumPy or CuPy array, without a copy where the library permits.
 
-    Pictures of Pillow are what `seen` makes of them.
-
-    Raises
-    ------
-    InputError
-        The name of a file, or what cannot be read as an array.
+    Pictures of Pillow are what `seen` makes of them. InputError: the name of a file, or what cannot
+    be read as an array.
     """
     if _is_masked(image):
         raise InputError(
@@ -142,10 +132,7 @@ def read(image: Any) -> Any:
 def seen(image: Any) -> Any:
     """Return pictures of Pillow, also in lists, as arrays of what they show; all else as it is.
 
-    Raises
-    ------
-    InputError
-        As `pillow_pixels.resolved`, which must not be imported where nobody has imported Pillow.
+    InputError: as `pillow_pixels.resolved`, which is imported only where somebody imported Pillow.
     """
     module = sys.modules.get("PIL.Image")
     if module is None or not isinstance(image, list | tuple | module.Image):
@@ -239,12 +226,9 @@ def _has(image: Any, name: str) -> bool:
 
 
 def pitch(plane: Any) -> int:
-    """Return how many samples one row of a plane is from the next, as kernels want to know it.
+    """Return how many samples one row of a plane (H, W) is from the next, as kernels want it.
 
-    Parameters
-    ----------
-    plane : (H, W) NumPy or CuPy array
-        Samples of a row lie side by side: a transposed plane must be copied first.
+    Samples of a row lie side by side: a transposed plane must be copied first.
     """
     step: int = plane.itemsize
     assert plane.shape[1] < 2 or plane.strides[1] == step, "samples of a row are not side by side"

@@ -51,7 +51,6 @@ class Axes:
 
         Parameters
         ----------
-        shape : tuple of int
         channels : tuple of int
             Lengths of the last of three or more axes that make it the axis of channels.
         least : int

@@ -42,13 +42,6 @@ def cubic(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
     """Return the taps and weights of the output samples of one input cell, along one axis.
 
-    Parameters
-    ----------
-    scale : int
-        Enlargement s.
-    phase : float
-        See the module.
-
     Returns
     -------
     first : (scale,) int64
@@ -92,13 +85,11 @@ def bicubic(
     scale : int
         Enlargement, 1 or more.
     out : (h, w) uint8, uint16 or float32 array
-        Of the same library, on the same device. Filled with the part of the enlarged plane that
-        starts at `origin`.
+        Of the same library, on the same device. Filled with the part of the enlarged plane whose
+        first row and column are `origin`. Any part of it may lie outside of the enlarged plane:
+        the edge is replicated there.
     phase : (float, float)
         Siting (across, down), see the module.
-    origin : (int, int)
-        Row and column of out[0, 0] in the enlarged plane. Any part of `out` may lie outside of the
-        enlarged plane: the edge is replicated there.
     depth, bits
         See `quantise`. By default `out` is float32.
     """
@@ -126,15 +117,7 @@ def bicubic(
 
 @lru_cache(maxsize=64)
 def kernel(scale: int, phase: tuple[float, float], sample: str, target: str) -> Kernel:
-    """Return the kernel, not yet compiled.
-
-    Parameters
-    ----------
-    scale, phase
-        See `bicubic`.
-    sample, target : str
-        Dtype names of the samples of `plane` and `out`.
-    """
+    """Return the kernel, not yet compiled, by the names of the dtypes of `plane` and `out`."""
     return Kernel(
         Path(__file__).with_suffix(".cu"), "bicubic", sample=C_TYPES[sample],
         target=C_TYPES[target], **constants(scale, phase),

@@ -11,13 +11,7 @@ _INSIDE = ("snellen", "contextlib", "numpy", "torch")  # decorated functions, ca
 
 
 def caution(text: str) -> None:
-    """Warn (UserWarning) at the line outside this package that called it.
-
-    Parameters
-    ----------
-    text : str
-        With names of parameters in backticks, as of `errors.plain`.
-    """
+    """Warn (UserWarning) at the line outside this package that called it; see `errors.plain`."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in _INSIDE:
         frame, level = frame.f_back, level + 1

@@ -46,13 +46,10 @@ class Channels:
         alpha: bool = True,
         frames: bool = False,
     ) -> Channels:
-        """Return the channels of an array of a shape.
+        """Return the channels of an array of a shape, by the caller's `channel_axis`.
 
         Parameters
         ----------
-        shape : tuple of int
-        channel_axis : int, None or "auto"
-            The caller's.
         lengths : tuple of int
             Numbers of channels that the method takes beside one.
         alpha : bool

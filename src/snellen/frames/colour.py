@@ -30,17 +30,9 @@ Float32 = npt.NDArray[np.float32]
 
 
 def ycc(rgb: npt.NDArray[np.generic]) -> tuple[Float32, Float32, Float32]:
-    """Convert RGB to luma and chroma.
+    """Convert RGB (H, W, 3 or more) of any dtype to planes Y, Cb, Cr (H, W) float32 of its range.
 
-    Parameters
-    ----------
-    rgb : (H, W, 3 or more) of any dtype and range
-        Red, green, blue; further channels are ignored.
-
-    Returns
-    -------
-    y, cb, cr : (H, W) float32
-        In the range of `rgb`; chroma is centred on 0.
+    Chroma is centred on 0. Further channels are ignored.
     """
     y, cb, cr = _mix(TO_YCC, [rgb[..., i] for i in range(3)])
     return y, cb, cr

@@ -30,23 +30,18 @@ _ROWS = 64
 
 
 def srgb(samples: Array, lightest: float, step: float, white: tuple[float, float] = D50) -> Array:
-    """Return L*a*b* as sRGB of as many bits.
+    """Return L*a*b* (H, W, 3), uint8 or uint16, as sRGB of as many bits.
+
+    What sRGB cannot show is clipped. a* and b* are offset by half of what their type holds.
 
     Parameters
     ----------
-    samples : (H, W, 3) uint8 or uint16
-        L*, a* and b*, of which the last two are offset by half of what their type holds.
     lightest : float
         Sample of L* = 100.
     step : float
         Samples of a* and b* for one unit.
     white : (float, float)
         Chromaticity of the white that L*a*b* is relative to.
-
-    Returns
-    -------
-    (H, W, 3) uint8 or uint16
-        What sRGB cannot show is clipped.
     """
     out = np.empty_like(samples)
     most = np.iinfo(samples.dtype).max

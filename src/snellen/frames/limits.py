@@ -39,14 +39,9 @@ _chosen: ContextVar[tuple[int | None, int]] = ContextVar("snellen_limit", defaul
 
 @contextmanager
 def at_most(pixels: int | None, growth: int = 4) -> Iterator[None]:
-    """Within the block no picture that is read may have more pixels.
+    """Within the block no picture that is read may have more pixels; None: by the memory.
 
-    Parameters
-    ----------
-    pixels : int or None
-        The limit; None: by the memory of this machine.
-    growth : int
-        Pixels of the result for each pixel that is read.
+    `growth` is how many pixels the result has for each pixel that is read.
     """
     token = _chosen.set((pixels, growth))
     try:
@@ -82,20 +77,9 @@ def check_size(name: object, width: int, height: int, film: bool = False) -> Non
 def check_plausible(
     name: object, width: int, height: int, size: int, most: int, slack: int
 ) -> None:
-    """Refuse (InputError) a header that claims more pixels than its file can hold.
+    """Refuse (InputError) a header that claims more pixels than its file of `size` bytes can hold.
 
-    Parameters
-    ----------
-    name : object
-        The file, for the error.
-    width, height : int
-        What the header claims, pixels.
-    size : int
-        Bytes of the file.
-    most : int
-        Most pixels that a byte can hold.
-    slack : int
-        Pixels that are allowed in any case.
+    A byte can hold `most` pixels, and `slack` are allowed in any case.
     """
     if width * height > most * size + slack:
         raise InputError(

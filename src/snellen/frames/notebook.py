@@ -43,12 +43,8 @@ def picture(pixels: Pixels, text: str) -> str:
 def pixels(image: Any, white: float | None = None) -> Pixels | None:
     """Return an array of NumPy, CuPy or PyTorch as 8-bit pixels; None: it is no single picture.
 
-    Parameters
-    ----------
-    image : array
-        (H, W), (H, W, 3) or (H, W, 4).
-    white : float, optional
-        The sample value of white; None: the greatest of integers, of floats 1 or their maximum.
+    That is (H, W), (H, W, 3) or (H, W, 4). By default `white`, the sample value of white, is the
+    greatest of integers, of floats 1 or their maximum.
     """
     samples = host(image)
     if samples.ndim not in (2, 3) or (samples.ndim == 3 and samples.shape[2] not in (3, 4)):

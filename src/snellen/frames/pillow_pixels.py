@@ -74,16 +74,8 @@ def refused(image: Image.Image) -> str | None:
 def samples(image: Image.Image, profile: bytes | None) -> Samples:
     """Return the samples of a picture of Pillow whose pixels are loaded.
 
-    Parameters
-    ----------
-    image : Image
-    profile : bytes or None
-        ICC profile, which counts for CMYK.
-
-    Raises
-    ------
-    InputError
-        As `refused` says, or integers that do not fit in 16 bits; the message begins with "got".
+    The ICC profile counts for CMYK. InputError: as `refused` says, or integers that do not fit in
+    16 bits; the message begins with "got".
     """
     if reason := refused(image):
         raise InputError(reason, advice="convert the image first")
@@ -125,11 +117,7 @@ def resolved(image: Any, depth: int = 0) -> Any:
     """Return a caller's picture of Pillow as an array, as its file would be read.
 
     In lists the pictures are arrays then; all else stays as it is. What is lost is a warning.
-
-    Raises
-    ------
-    InputError
-        Pixels that cannot be decoded, or as of `samples`.
+    InputError: pixels that cannot be decoded, or as of `samples`.
     """
     if isinstance(image, list | tuple) and image and depth < _DEEPEST:
         if isinstance(image[0], Number):  # a row of samples
@@ -154,10 +142,7 @@ def resolved(image: Any, depth: int = 0) -> Any:
 def inverted(samples: Array) -> Array:
     """Return samples of which 0 was white so that 0 is black.
 
-    Raises
-    ------
-    InputError
-        Floats that do not lie between 0 and 1: their black is unknown.
+    InputError: floats that do not lie between 0 and 1, as their black is unknown.
     """
     if samples.dtype.kind == "f":
         least, most = float(samples.min(initial=0)), float(samples.max(initial=1))

@@ -19,15 +19,8 @@ def choose(image: Any, device: str | Sequence[str], method: str) -> str:
     """Return the device to use for an array: "cpu" or "cuda:N".
 
     An array on a GPU stays there ("auto" and "cuda" mean its own GPU); an array in main memory is
-    processed on the device that `device` names.
-
-    Parameters
-    ----------
-    image : array
-    device : str or sequence of str
-        As for `device.several`.
-    method : str
-        The method's name, for the error where `device` names several GPUs.
+    processed on the device that `device`, see `device.several`, names. `method` is the method's
+    name, for the error where it names several GPUs.
 
     Raises
     ------
@@ -78,12 +71,8 @@ def choose_together(
 ) -> tuple[Any, tuple[str, ...]]:
     """Return the array whose device does the work, and the names of all devices, that one first.
 
-    It is the first array that lives on a GPU, or else the first array.
-
-    Raises
-    ------
-    InputError, DeviceError
-        As `choose` and `device.several` say.
+    It is the first array that lives on a GPU, or else the first array. Errors are those of `choose`
+    and `device.several`.
     """
     home = next((image for image in images if arrays.place(image) != "cpu"), images[0])
     first, *others = devices.names(device)
@@ -115,20 +104,9 @@ def moved(array: Array, device: str) -> Array:
 def taken(array: Any, where: str, kind: str, owner: str, **more: str) -> Any:
     """Return an array for a prepared object as `arrays.plain` does.
 
-    Parameters
-    ----------
-    array : array
-    where : str
-        The object's devices, with commas; an array of CuPy is on the first.
-    kind, owner : str
-        What it is and who takes it: "picture", "Deblurrer".
-    **more
-        Advice and parameter of the error.
-
-    Raises
-    ------
-    InputError
-        An array neither of NumPy nor on that GPU.
+    `where` has the object's devices, with commas; an array of CuPy is on the first. `kind` and
+    `owner` say what it is and who takes it ("picture", "Deblurrer"), `more` are advice and
+    parameter of the InputError about an array neither of NumPy nor on that GPU.
     """
     first = where.partition(",")[0]
     if not isinstance(array, np.ndarray) and (first == "cpu" or arrays.place(array) != first):

@@ -10,23 +10,12 @@ from snellen.frames.frame import Format, Plane
 
 
 def recode(source: Format, target: Format, chroma: bool) -> tuple[float, float]:
-    """Return factor and offset that convert code values of one bit depth to another.
+    """Return factor and offset of target value = factor · source value + offset, between depths.
 
     In limited range, each further bit doubles a code value (ITU-R BT.2100). In full range, white
     maps to white, and the neutral chroma value 2^(bits − 1) to the neutral value (ITU-T H.273).
-
-    Parameters
-    ----------
-    source, target : Format
-        Formats before and after; only `bits` and the source's `full_range` count. With float
-        samples on either side (bits = 0) nothing is converted.
-    chroma : bool
-        Whether the samples are chroma.
-
-    Returns
-    -------
-    factor, offset : float
-        target value = factor · source value + offset.
+    Only `bits` of the formats and the source's `full_range` count. With float samples on either
+    side (bits = 0) nothing is converted.
     """
     if 0 in (source.bits, target.bits) or source.bits == target.bits:
         return 1.0, 0.0
@@ -40,14 +29,9 @@ def recode(source: Format, target: Format, chroma: bool) -> tuple[float, float]:
 def quantise(samples: Plane, depth: tuple[float, float], bits: int, out: Plane) -> None:
     """Write factor · samples + offset, rounded (half to even) and clipped to 0 … 2^bits − 1.
 
-    Parameters
-    ----------
-    samples : (h, w) float32 NumPy or CuPy array
-    depth : (float, float)
-        Factor and offset, as `recode` returns them.
-    bits : int
-        Bit depth of `out`. 0: `out` is float32 and gets a copy of `samples`; `depth` is ignored.
-    out : (h, w) uint8, uint16 or float32 array of the same library
+    `samples` are (h, w) float32, `out` is (h, w) uint8, uint16 or float32 of the same library;
+    `depth` is what `recode` returns. With 0 bits `out` is float32 and gets a copy, and `depth` is
+    ignored.
     """
     if bits == 0:
         out[...] = samples

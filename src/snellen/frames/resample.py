@@ -61,18 +61,10 @@ def resample(
     bits: int = 0,
     first: int = 0,
 ) -> None:
-    """Fill `out` with rows from `first` on of the scaled plane.
+    """Fill `out` (rows, columns) with rows from `first` on of the scaled plane (H, W).
 
-    Parameters
-    ----------
-    plane : (H, W) uint8, uint16 or float32 array
-    down, across : Axis
-        Of all rows of the result, and of its columns.
-    out : (rows, columns) uint8, uint16 or float32 array
-    depth, bits
-        See `quantise`. By default `out` is float32.
-    first : int
-        Row of the result that is out[0].
+    Both are uint8, uint16 or float32; `down` and `across` are those of all rows of the result, and
+    of its columns. For `depth` and `bits` see `quantise`. By default `out` is float32.
     """
     rows = slice(first, first + len(out))
     starts, weights = down.first[rows], np.ascontiguousarray(down.weights[rows])

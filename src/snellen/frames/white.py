@@ -21,11 +21,8 @@ BEYOND = 1.5  # times white: what floats may reach by overshoot where their rang
 def white(dtype: np.dtype[Any], data_range: object) -> float:
     """Return the sample value of white of samples of a type.
 
-    Raises
-    ------
-    InputError
-        A type that no method takes, or a `data_range` that is no positive number, or beyond the
-        greatest of integers.
+    InputError: a type that no method takes, or a `data_range` that is no positive number, or beyond
+    the greatest of integers.
     """
     check_dtype(dtype)
     most = float(np.iinfo(dtype).max) if dtype.kind == "u" else None

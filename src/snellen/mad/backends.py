@@ -80,14 +80,9 @@ def on_devices(
 
 
 class Member:
-    """A backend, and which reference it holds.
+    """A backend, its devices, and the number of the reference whose half it has computed.
 
-    Attributes
-    ----------
-    backend : Backend
-    devices : tuple of str
-    reference : int
-        Number of the reference whose half it has computed; 0: none that may be used again.
+    0: none that may be used again.
     """
 
     def __init__(self, backend: Backend, devices: Devices):
@@ -105,14 +100,7 @@ class Member:
 class Backends:
     """Chooses the backend of each pair, and sees to it that it has the reference.
 
-    Parameters
-    ----------
-    definition, format, peak
-        As for `on_devices`.
-    names : tuple of str
-        The devices.
-    dtype : str or None
-        The precision of all pairs; None: float64 where float32 does not suffice.
+    As for `on_devices`; `dtype` None: float64 where float32 does not suffice.
     """
 
     def __init__(
@@ -152,8 +140,6 @@ class Backends:
         ----------
         reference : array or None
             None stands for the reference that is set.
-        distorted : array
-        maps : bool
         in_flight : bool
             Other pairs follow before the score is asked for. Several GPUs take turns then with
             pairs in main memory; else they share the pair.

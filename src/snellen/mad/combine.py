@@ -17,17 +17,8 @@ B2 = 1 / (log(10) * 3.35)
 def tiles(plane: Any, rows: int, columns: int) -> Any:
     """Set the pixels that no block fills to 0, and return a view of the others by block.
 
-    Parameters
-    ----------
-    plane : (M, N) NumPy or CuPy array
-        Map of pixels; changed in place.
-    rows, columns : int
-        Grid of blocks, see `definition.grid`.
-
-    Returns
-    -------
-    (rows, 4, columns, 4)
-        View of `plane`: block (a, b) fills [a, :, b, :].
+    `plane` (M, N) is a map of pixels, NumPy's or CuPy's, changed in place; rows and columns are
+    those of `definition.grid`. In the view (rows, 4, columns, 4) block (a, b) fills [a, :, b, :].
     """
     high, wide = STEP * rows, STEP * columns
     plane[high:] = 0

@@ -36,19 +36,11 @@ Float64 = npt.NDArray[np.float64]
 
 
 class Backend:
-    """MAD for planes of one format on the CPU.
+    """MAD for planes of one format on the CPU; float planes may be float32 or float64.
 
-    Parameters
-    ----------
-    definition : Definition
-    format : Format
-        Luma only; float planes may be float32 or float64.
-    peak : float
-        The sample value of white.
-    dtype : str
-        "float64" or "float32": precision of the filters, of most inverse transforms, which take
-        most of the time, and of maps. Everything else is float64: it takes little time, and scores
-        would lose digits.
+    `peak` is the sample value of white. `dtype`, "float64" or "float32", is the precision of the
+    filters, of most inverse transforms, which take most of the time, and of maps. Everything else
+    is float64: it takes little time, and scores would lose digits.
     """
 
     slots = 1

@@ -14,23 +14,14 @@ GAIN, BASE, SLOPE, POWER = 2.6, 0.0192, 0.114, 1.1
 
 
 def csf(height: int, width: int) -> npt.NDArray[np.float64]:
-    """Return the filter that multiplies the half spectrum (rfft2) of a real plane.
+    """Return the filter that multiplies the half spectrum (rfft2) of a real plane (height, width).
 
     At even sizes, the authors sample the function half a frequency off the grid of the FFT. Their
     filtered plane is therefore complex, and they keep its real part. For a real plane, the even
     part of the filter, (csf(k) + csf(−k)) / 2, gives the same from half the spectrum.
 
-    Vertical frequencies are divided by the width, too, as in the authors' code.
-
-    Parameters
-    ----------
-    height, width : int
-        Size of the plane in pixels.
-
-    Returns
-    -------
-    (height, width // 2 + 1) float64
-        Sensitivity at each frequency, zero frequency first.
+    Vertical frequencies are divided by the width, too, as in the authors' code. The result is
+    (height, width // 2 + 1) float64, zero frequency first.
     """
     half = width // 2 + 1
     full = _sensitivity(_frequencies(height, width), _frequencies(width, width))

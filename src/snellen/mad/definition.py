@@ -60,12 +60,8 @@ def grid(height: int, width: int) -> tuple[int, int]:
 def peak(data_range: float | None, bits: int, name: str = "data_range") -> float:
     """Return the sample value of white, checked; None: the greatest of `bits`.
 
-    `name` is that of the parameter, for errors.
-
-    Raises
-    ------
-    InputError
-        Missing where samples are float (bits 0), or no positive number.
+    `name` is that of the parameter, for errors. InputError: missing where samples are float (bits
+    0), or no positive number.
     """
     if data_range is None:
         if bits:

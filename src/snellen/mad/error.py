@@ -16,18 +16,11 @@ Float64 = npt.NDArray[np.float64]
 
 
 def local_mse(difference: Float64, first: int, last: int, out: Float64) -> None:
-    """Compute the mean square over the 16 × 16 pixels around each pixel.
+    """Compute in `out` (M, N) the mean square over the 16 × 16 pixels around each pixel.
 
-    Beyond the edge, the picture is mirrored, and its outermost samples are repeated. Each window is
-    summed anew: a running sum would carry rounding errors from bright areas into flat ones.
-
-    Parameters
-    ----------
-    difference : (M, N)
-        Difference of two filtered pictures.
-    first, last : int
-        Rows first … last − 1 are computed.
-    out : (M, N)
+    Of a difference (M, N) of filtered pictures, in rows first … last − 1. Beyond the edge, the
+    picture is mirrored, and its outermost samples are repeated. Each window is summed anew: a
+    running sum would carry rounding errors from bright areas into flat ones.
     """
     _local_mse(difference, first, last, np.empty(difference.shape[1] + 15), out)
 

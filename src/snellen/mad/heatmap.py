@@ -168,22 +168,8 @@ def write(folder: Path, worst: Worst, facts: dict[str, Any], overwrite: bool) ->
 
     Maps that an earlier index in the folder names and this one does not are removed at the end, so
     that none is mistaken for one of this run. Other files in the folder stay. After an error new
-    files are removed, and the folder if it is new; files that have been replaced are whole.
-
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist.
-    worst : Worst
-    facts : dict
-        Further entries of the index, ready for JSON.
-    overwrite : bool
-        Whether existing files are replaced.
-
-    Raises
-    ------
-    OutputError
-        The disk is full or not writable.
+    files are removed, and the folder if it is new; files that have been replaced are whole. `facts`
+    are further entries of the index, ready for JSON. OutputError: the disk is full or not writable.
     """
     place, added = folder.absolute(), list[Path]()
     if not folder.is_dir():

@@ -22,21 +22,10 @@ def precision(dtype: object) -> str:
 
 
 def plane(given: Any, format: Format, devices: tuple[str, ...]) -> Any:
-    """Return a plane for a backend.
+    """Return a plane for a backend: of NumPy, or of CuPy on the first device of the Scorer.
 
-    Parameters
-    ----------
-    given : (height, width) array
-        NumPy, or CuPy on the first device.
-    format : Format
-        What the Scorer is prepared for. Its float planes may be float32 or float64.
-    devices : tuple of str
-        Those of the Scorer.
-
-    Raises
-    ------
-    InputError
-        A plane of another shape, type or place.
+    Planes of a Scorer that is prepared for floats may be float32 or float64. InputError: another
+    shape, type or place.
     """
     advice = "use snellen.score for arrays of other libraries"
     found = taken(given, ",".join(devices), "plane", "Scorer", advice=advice)

@@ -15,20 +15,10 @@ LAST = 254.0  # the grey that the authors' table uses for 255: its index img + 1
 
 
 def lightness(grey: Float64, definition: Definition) -> Float64:
-    """Return the lightness of grey samples.
+    """Return the lightness of grey samples I, float64 of 0 … 255; negative ones count as 0.
 
     Version 2011 computes k·I^(2.2/3), the paper (k·I)^(2.2/3). The two differ by a factor, which
     only affects the threshold of darkness (`masking.GATE`).
-
-    Parameters
-    ----------
-    grey : array of float64
-        I, 0 … 255; negative values count as 0.
-    definition : Definition
-
-    Returns
-    -------
-    array of float64, shaped like `grey`
     """
     grey = np.maximum(grey, 0)
     if definition.eight_bit_lut:
@@ -39,18 +29,5 @@ def lightness(grey: Float64, definition: Definition) -> Float64:
 
 
 def table(bits: int, peak: float, definition: Definition) -> Float64:
-    """Return the lightness of all integer sample values 0 … 2^bits − 1.
-
-    Parameters
-    ----------
-    bits : int
-        Bit depth of the samples.
-    peak : float
-        Sample value of white.
-    definition : Definition
-
-    Returns
-    -------
-    (2^bits,) float64
-    """
+    """Return the lightness, float64, of all samples 0 … 2^bits − 1, of which `peak` is white."""
     return lightness(np.arange(1 << bits, dtype=np.float64) * (WHITE / peak), definition)

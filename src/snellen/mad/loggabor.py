@@ -22,16 +22,9 @@ Array = npt.NDArray[Any]
 
 
 def bank(rows: slice, radial: Array, angular: Array) -> None:
-    """Compute some rows of the filters' factors.
+    """Compute some rows of the filters' factors, zero frequency first.
 
-    Parameters
-    ----------
-    rows : slice
-        Rows to compute.
-    radial : (5, M, N)
-        Output: factor of each scale, zero frequency first.
-    angular : (4, M, N)
-        Output: factor of each orientation, zero frequency first.
+    They are `radial` (5, M, N), of each scale, and `angular` (4, M, N), of each orientation.
     """
     _, height, width = radial.shape
     y, x = _coordinates(height)[rows, None], _coordinates(width)[None, :]
@@ -51,16 +44,9 @@ def bank(rows: slice, radial: Array, angular: Array) -> None:
 
 @compiled
 def product(spectrum, radial, angular, out):  # type: ignore[no-untyped-def]
-    """Multiply a spectrum by one filter.
+    """Multiply a spectrum (M, N, 2), real and imaginary parts, by the factors (M, N) of one filter.
 
-    Parameters
-    ----------
-    spectrum : (M, N, 2) float32 or float64
-        Real and imaginary parts.
-    radial, angular : (M, N)
-        Factors of the filter.
-    out : (M, N, 2)
-        The dtype of `spectrum`, or float64. Products are computed in this dtype.
+    Products are computed in the dtype of `out` (M, N, 2): that of `spectrum`, or float64.
     """
     real = out.dtype.type
     for i in range(spectrum.shape[0]):

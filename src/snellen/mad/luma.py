@@ -12,16 +12,9 @@ RED, GREEN, BLUE = 0.298936021293775, 0.587043074451121, 0.114020904255103
 
 
 def luma(rgb: Any) -> Any:
-    """Return the grey of RGB samples: for uint8 rounded half up, else not rounded.
+    """Return the grey (…, H, W) of RGB samples (…, H, W, 3) of NumPy or CuPy, of any range.
 
-    Parameters
-    ----------
-    rgb : (…, H, W, 3) NumPy or CuPy array of any range
-
-    Returns
-    -------
-    (…, H, W) array of the same library
-        uint8 for uint8 samples, else float64.
+    It is uint8 for uint8, rounded half up, else float64, not rounded.
     """
     xp = library(rgb)
     red, green, blue = (rgb[..., channel].astype(xp.float64) for channel in range(3))

@@ -17,13 +17,9 @@ TILES = 4  # side of a block in tiles
 
 @compiled
 def tiles(plane, mean, squares):  # type: ignore[no-untyped-def]
-    """Compute mean and sum of squared deviations of each tile of 4 × 4 pixels.
+    """Compute mean and sum of squared deviations of each tile of 4 × 4 pixels of a plane (M, N).
 
-    Parameters
-    ----------
-    plane : (M, N)
-    mean, squares : (rows + 3, columns + 3), for a grid of rows × columns blocks
-        Output.
+    Both are (rows + 3, columns + 3), for a grid of rows × columns blocks.
     """
     for a in range(mean.shape[0]):
         for b in range(mean.shape[1]):
@@ -45,14 +41,8 @@ def tiles(plane, mean, squares):  # type: ignore[no-untyped-def]
 def blocks(mean, squares, side, means, deviations):  # type: ignore[no-untyped-def]
     """Compute mean and sample standard deviation of a window at the corner of each block.
 
-    Parameters
-    ----------
-    mean, squares
-        As `tiles` computes them.
-    side : int
-        Side of the windows in tiles; 4: the blocks themselves.
-    means, deviations : (rows, columns)
-        Output.
+    From what `tiles` computes; `side` is that of the windows in tiles, 4 for the blocks themselves.
+    Both results are (rows, columns).
     """
     for a in range(means.shape[0]):
         for b in range(means.shape[1]):
@@ -72,19 +62,12 @@ def blocks(mean, squares, side, means, deviations):  # type: ignore[no-untyped-d
 
 @compiled
 def least(deviations, height, width, out):  # type: ignore[no-untyped-def]
-    """Compute the least deviation of each block and its neighbours to the right and below.
+    """Compute the least deviation (rows, columns) of each block and those to its right and below.
 
-    The authors' code reads a map in which each block fills 4 × 4 pixels, at `PROBE` = 5 pixels from
-    the block's corner, and so finds the next block. It does so only if the corner plus 5 is less
-    than the picture's size − 15, the limit of corners.
-
-    Parameters
-    ----------
-    deviations : (rows, columns)
-        Standard deviations of the 8 × 8 pixels at each block's corner.
-    height, width : int
-        Size of the picture in pixels.
-    out : (rows, columns)
+    Deviations are those of the 8 × 8 pixels at each block's corner. The authors' code reads a map
+    in which each block fills 4 × 4 pixels, at `PROBE` = 5 pixels from the block's corner, and so
+    finds the next block. It does so only if the corner plus 5 is less than the picture's size − 15,
+    the limit of corners.
     """
     for a in range(out.shape[0]):
         down = STEP * a + PROBE < height - 15
@@ -102,16 +85,10 @@ def least(deviations, height, width, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def visibility(mean, masking, error, out):  # type: ignore[no-untyped-def]
-    """Compute by how much ln contrast of the error exceeds that of the reference.
+    """Compute by how much ln contrast of the error exceeds that of the reference; 0: not visible.
 
-    Parameters
-    ----------
-    mean, masking : (rows, columns)
-        Mean lightness of the reference's blocks, and their deviation as `least` computes it.
-    error : (rows, columns)
-        Standard deviation of the error's blocks.
-    out : (rows, columns)
-        The excess, 0 where the error is not visible.
+    Of each block, (rows, columns): `mean` is the lightness of the reference, `masking` its
+    deviation as `least` computes it, `error` the standard deviation of the error.
     """
     for a in range(out.shape[0]):
         for b in range(out.shape[1]):

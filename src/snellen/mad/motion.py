@@ -47,13 +47,9 @@ class Motion:
 
 
 def motion(frames: Iterable[npt.NDArray[Any]]) -> Motion:
-    """Return the weights of a clip's slices.
+    """Return the weights of a clip's slices; all are 0 if nothing moves.
 
-    Parameters
-    ----------
-    frames : iterable of (M, N)
-        At least two, of one type, of any scale, since it cancels; integers are exact. All weights
-        are 0 if nothing moves.
+    At least two frames (M, N) of one type, of any scale, since it cancels; integers are exact.
     """
     total, pairs = np.zeros((0, 0)), 0
     with Pool(threads.available()) as pool:

@@ -26,18 +26,10 @@ PAIR = 1000  # bytes of a pair's numbers, until all are known
 
 
 class Planes:
-    """Planes for a Scorer on a device, from pictures in main memory or on a GPU.
+    """Planes for a Scorer on a device, its first, from pictures in main memory or on a GPU.
 
-    Parameters
-    ----------
-    peak : float
-        The sample value of white.
-    device : str
-        The Scorer's first device.
-    pictures : Pictures, optional
-        Converts pictures in main memory; None: integers are taken as they are.
-    luma : Luma, optional
-        Converts those on a GPU, likewise.
+    `pictures` converts those in main memory (None: integers are taken as they are), `luma` those on
+    a GPU, likewise; `peak` is the sample value of white.
     """
 
     def __init__(

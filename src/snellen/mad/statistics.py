@@ -122,12 +122,8 @@ def _normalise(block, deviation, skewness, kurtosis):  # type: ignore[no-untyped
 def difference(reference, distorted, out):  # type: ignore[no-untyped-def]
     """Compute Σ weight · (|Δ std| + 2 |Δ skewness| + |Δ kurtosis|) over scales and orientations.
 
-    Parameters
-    ----------
-    reference, distorted : (5, orientations, 3, rows, columns)
-        Statistics of all subbands, as `statistics` computes them.
-    out : (rows, columns)
-        Map of blocks.
+    Of what `statistics` computes of all subbands, (5, orientations, 3, rows, columns); `out` is
+    (rows, columns).
     """
     for a in range(out.shape[0]):
         for b in range(out.shape[1]):

@@ -54,11 +54,8 @@ class Backend(Protocol):
     def change(self, before: Any) -> Later[float]:
         """Begin to compare the estimates with `before` (B, H, W), which becomes a copy of them.
 
-        Returns
-        -------
-        callable
-            It waits for the greatest ‖f − before‖ / ‖f‖ of all pictures, 0 for a black one, and
-            returns it.
+        Return a function that waits for the greatest ‖f − before‖ / ‖f‖ of all pictures, 0 for a
+        black one, and returns it.
         """
         ...
 

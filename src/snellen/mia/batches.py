@@ -53,19 +53,12 @@ class Found:
 def restored(
     planes: Any, psfs: Float64 | None, method: Method, callback: Callback | None = None
 ) -> Found:
-    """Restore pictures.
+    """Restore N ≥ 1 pictures of M frames each, (N, M, rows, columns).
 
-    Parameters
-    ----------
-    planes : (N, M, rows, columns)
-        M frames of each of N ≥ 1 pictures: floats whose white is 1, or unsigned integers whose
-        white is the greatest of their type.
-    psfs : (N, M, K, K) float64, optional
-        PSF of each frame. None: they are estimated, from `method.start`.
-    method : Method
-        The format and the counts are those of `planes`.
-    callback : callable, optional
-        See `Deblurrer.run`; it is called for one batch after another.
+    They are floats whose white is 1, or unsigned integers whose white is the greatest of their
+    type; their size and number are not those of `method`, all else is. `psfs` (N, M, K, K) are
+    given, or None: they are estimated, from `method.start`. The callback, see `Deblurrer.run`, is
+    called for one batch after another.
     """
     count, frames, rows, columns = planes.shape
     prepared = method.prepared
@@ -103,10 +96,7 @@ def _run(planes: Any, psfs: Float64 | None, method: Method, callback: Callback |
 
 
 def together(parts: Sequence[Found], axis: int = 0) -> Found:
-    """Return what was found of several parts as one, on the current device; none is empty.
-
-    Pictures are joined along `axis`.
-    """
+    """Return what was found of several parts, none empty, with pictures joined on an axis."""
     if len(parts) == 1:
         return parts[0]
     xp = library(parts[0].pictures)
@@ -121,10 +111,7 @@ def together(parts: Sequence[Found], axis: int = 0) -> Found:
 
 
 def starts(method: Method, psfs: Float64 | None, batch: int, frames: int) -> Float64:
-    """Return the PSFs (batch, frames, K, K) to start from: those that are given, or the method's.
-
-    Given ones are scaled to sum 1.
-    """
+    """Return the PSFs (batch, frames, K, K) to start from: given ones of sum 1, or the method's."""
     lead = tuple(count for count in (batch, frames) if count > 1)
     blurs = method.start if psfs is None else given(psfs.reshape(*lead, *psfs.shape[-2:]))
     return spread(blurs, lead).reshape(batch, frames, *blurs.shape[-2:])

@@ -37,12 +37,9 @@ Float64 = npt.NDArray[np.float64]
 
 
 def centroid(psf: Any) -> tuple[float, float]:
-    """Return the centre of mass of a PSF (K, K), or of the mean of several (M, K, K).
+    """Return how far down and right of the middle the centre of mass of PSFs (…, K, K) is.
 
-    Returns
-    -------
-    down, right : float
-        Distance from the middle in pixels; 0, 0 for a PSF of sum 0.
+    In pixels; of several it is that of their mean; 0, 0 for a sum of 0.
     """
     mean = psf.reshape(-1, *psf.shape[-2:]).astype(np.float64).mean(0)
     distance = np.arange(mean.shape[-1]) - mean.shape[-1] // 2
@@ -54,26 +51,11 @@ def centroid(psf: Any) -> tuple[float, float]:
 
 
 def recentre(f: Any, h: Any, side: int, whole: bool = False) -> tuple[Any, Any]:
-    """Move f and h in opposite directions so that the centre of mass of h is in the middle.
+    """Move f (H, W) and h (M, H, W) oppositely so that the centre of mass of h is in the middle.
 
-    Samples of h that leave the support by whole pixels are cut off, and h is scaled to sum 1 again.
-    If nothing of a PSF would be left, nothing is moved.
-
-    Parameters
-    ----------
-    f : (H, W)
-        Estimate of a picture.
-    h : (M, H, W)
-        PSFs of its frames, on the period; all are moved by the same distance, that of their mean.
-    side : int
-        Side of h's support.
-    whole : bool
-        Whether moves are by whole pixels only.
-
-    Returns
-    -------
-    f, h
-        Shaped as before.
+    All PSFs, on the period, move by the same distance, that of their mean: by whole pixels only
+    with `whole`. Samples of h that leave the support of `side` by whole pixels are cut off, and h
+    is scaled to sum 1 again. If nothing of a PSF would be left, nothing is moved.
     """
     (down, part_down), (right, part_right) = map(_parted, centroid(from_period(h, side)))
     psf = from_period(np.roll(h, (-down, -right), (-2, -1)), side)
@@ -112,15 +94,10 @@ def centred(psfs: Float64) -> Float64:
 
 
 def moved(planes: Any, by: tuple[float, float], closed: bool = False) -> Any:
-    """Return planes (…, rows, columns), not negative, moved by less than a pixel each way.
+    """Return planes (…, rows, columns), not negative, moved down and to the right by −1 … 1.
 
-    Parameters
-    ----------
-    planes : (…, rows, columns) float32 or float64
-    by : (float, float)
-        Down and to the right, −1 … 1; by 0 nothing changes.
-    closed : bool
-        Whether nothing leaves the planes at their edges; else they are periodic.
+    Float32 or float64; by 0 nothing changes. With `closed` nothing leaves the planes at their
+    edges, else they are periodic.
     """
     found = np.array(planes, order="C")
     for plane in found.reshape(-1, *found.shape[-2:]):

@@ -64,10 +64,7 @@ class Work:
 def restored_array(array: Array, work: Work, callback: Callback | None = None) -> Restored:
     """Restore an array that was checked, on the current device, which is that of `work`.
 
-    Returns
-    -------
-    Restored
-        As `snellen.deblur` has it, but with arrays of the given one's library.
+    The result is that of `snellen.deblur`, but with arrays of the given one's library.
     """
     planes = Planes.of(array, work)
     return finished(array, planes, restored_parts(planes, work, slice(None), callback), work)

@@ -35,21 +35,9 @@ Array = npt.NDArray[Any]
 
 
 class Backend:
-    """MIA of a batch of pictures on one period, on the CPU.
+    """MIA on the CPU of B pictures of M frames each, on one period of any size.
 
-    Parameters
-    ----------
-    definition : Definition
-    period : (H, W)
-        Any.
-    frames : int
-        M, of each picture.
-    batch : int
-        B, pictures at once.
-    device : str
-        "cpu".
-    dtype : str or None
-        Of everything: "float32", which None means, or "float64".
+    `dtype` is that of everything: "float32", which None means, or "float64".
     """
 
     slots = 1
@@ -73,16 +61,10 @@ class Backend:
         self._shares: list[Share] = []
 
     def start(self, y: Array, f: Array, h: Array) -> None:
-        """Copy the observed pictures, and the first estimates of f and h.
+        """Copy the observed pictures y (B, M, H, W), and the first f (B, H, W) and h (B, M, H, W).
 
-        Parameters
-        ----------
-        y : (B, M, H, W)
-            Unobserved samples are negative.
-        f : (B, H, W)
-            At least 0, as h.
-        h : (B, M, H, W)
-            Around (0, 0). Where it is 0 it stays 0.
+        Unobserved samples of y are negative; f and h are at least 0. h is around (0, 0); where it
+        is 0 it stays 0.
         """
         rows = np.flatnonzero(np.any(h, (0, 1, 3)))
         y, f, h = (np.asarray(array, self._dtype) for array in (y, f, h))
@@ -137,17 +119,9 @@ class Backend:
 
 
 class Strips:
-    """Splits the loops and transforms of one share among threads.
+    """Splits the loops and transforms of one share, of so many samples, among `threads` at most.
 
-    Parameters
-    ----------
-    pool : Pool or None
-        None where there is one thread only.
-    rows : int
-    samples : int
-        Of all frames.
-    threads : int
-        At most so many.
+    `pool` is None where there is one thread only.
     """
 
     def __init__(self, pool: Pool | None, rows: int, samples: int, threads: int):
@@ -165,18 +139,10 @@ class Strips:
 
 
 class Share:
-    """G pictures of the batch that are transformed together.
+    """G pictures of the batch that are transformed together; y, f, h as `Backend.start` takes them.
 
-    h is 0 in most rows: it is kept, updated and transformed along rows only where it is not, which
-    saves an eighth of an iteration.
-
-    Parameters
-    ----------
-    definition : Definition
-    y, f, h : as `Backend.start` takes them
-    rows : (R,) int
-        Those in which any h is not 0.
-    strips : Strips
+    h is 0 but in `rows`: it is kept, updated and transformed along rows only there, which saves an
+    eighth of an iteration.
     """
 
     def __init__(

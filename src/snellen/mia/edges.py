@@ -29,20 +29,11 @@ EDGES: tuple[str, ...] = get_args(Edges)
 
 
 def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:
-    """Return rows and columns of the period of a picture.
+    """Return rows and columns of the period of a picture, for a PSF of an odd `side`.
 
     With "extend", the period is at least picture + PSF − 1. If both sides permit, it is rounded up
     to sizes that run in one GPU kernel, else to sizes that suit FFT libraries. With the other
     rules, it is the picture.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Rows and columns of the picture.
-    side : int
-        Side of the PSF's support, odd.
-    edges : str
-        The rule.
     """
     rows, columns = shape
     if edges != "extend":
@@ -54,18 +45,7 @@ def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:
 
 
 def place(frames: Any, period: tuple[int, int], side: int, edges: str) -> tuple[Any, Any]:
-    """Return frames on their period, and the first estimate f.
-
-    Parameters
-    ----------
-    frames : (…, M, rows, columns) float
-        M frames of one object.
-    period : (int, int)
-        (H, W), as `period` returns it.
-    side : int
-        Side of the PSF's support, odd.
-    edges : str
-        The rule.
+    """Return frames (…, M, rows, columns) of one object on their period, and the first estimate f.
 
     Returns
     -------

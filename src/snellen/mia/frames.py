@@ -13,19 +13,7 @@ Array = npt.NDArray[Any]
 
 
 class Frames:
-    """Conversion of frames of one shape to and from one period.
-
-    Parameters
-    ----------
-    shape, period : (int, int)
-        Rows and columns of a frame, and of the period.
-    side : int
-        Side of the PSF's support, odd.
-    rule : str
-        Treatment of edges, see `edges`.
-    dtype : str
-        Precision of the planes, "float32" or "float64".
-    """
+    """Conversion of frames of one shape to and from one period, by a rule of `edges`."""
 
     def __init__(
         self, shape: tuple[int, int], period: tuple[int, int], side: int, rule: str, dtype: str
@@ -34,24 +22,11 @@ class Frames:
         self._rule, self._dtype = rule, dtype
 
     def place(self, frames: Array, peak: float) -> tuple[Array, Array]:
-        """Return the observed planes y and the first estimate f.
+        """Return the observed planes y (B, M, H, W) and the first estimate f (B, H, W).
 
-        Parameters
-        ----------
-        frames : (B, M, rows, columns) of a dtype in `frames.axes.DTYPES`
-            M frames of each picture of a batch.
-        peak : float
-            Sample value of white.
-
-        Returns
-        -------
-        y : (B, M, H, W)
-        f : (B, H, W)
-
-        Raises
-        ------
-        InputError
-            Samples are NaN, infinite or otherwise invalid, see `samples.refuse`.
+        `frames` (B, M, rows, columns) are of a dtype in `frames.axes.DTYPES`; `peak` is the sample
+        value of white. InputError: samples are NaN, infinite or otherwise invalid, see
+        `samples.refuse`.
         """
         samples.refuse(samples.wrong(frames, peak), peak)
         scaled = samples.scaled(frames, peak, self._dtype)
@@ -65,7 +40,7 @@ class Frames:
         self, f: Array, h: Array, recentre: centre.Recentre, *, whole: np.dtype[Any] | None = None,
         peak: float = 1.0,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return pictures and PSFs.
+        """Return pictures (B, rows, columns) and PSFs (B, M, K, K).
 
         Parameters
         ----------
@@ -74,18 +49,10 @@ class Frames:
         h : (B, M, H, W)
             PSFs on the period.
         recentre : bool or "whole"
-            Whether to move PSFs so that they are centred, and pictures by the opposite; "whole": by
-            whole pixels.
+            Whether to centre PSFs, and move pictures by the opposite; "whole": by whole pixels.
         whole : dtype, optional
-            Type of unsigned integers that the pictures are rounded and clipped to; None: they stay
-            floats, whose white is 1.
-        peak : float
-            Value of white of those integers.
-
-        Returns
-        -------
-        pictures : (B, rows, columns)
-        psfs : (B, M, K, K)
+            Type of unsigned integers that the pictures are rounded and clipped to, whose white is
+            `peak`; None: they stay floats, whose white is 1.
         """
         if recentre:
             whole_pixels = recentre == centre.WHOLE

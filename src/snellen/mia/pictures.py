@@ -26,17 +26,9 @@ from snellen.mia.result import Restored, Step
 class Pictures:
     """Batches of B pictures of M frames each, of one format.
 
-    Parameters
-    ----------
-    format : Format
-    bits : int or None
-        Depth of the results; None: the type of the pictures.
-    counts : (int, int)
-        B and M. Arrays have no axis where the number is 1.
-    side : int
-        K, of the PSFs.
-    device : str
-        "cpu" or "cuda:N", where the pictures may be beside main memory.
+    `bits` is the depth of the results (None: the type of the pictures), `counts` are B and M:
+    arrays have no axis where the number is 1. `side` is K, of the PSFs. Pictures may be on
+    `device`, "cpu" or "cuda:N", beside main memory.
 
     Attributes
     ----------
@@ -106,8 +98,6 @@ class Pictures:
         estimates : (B, rows, columns), (B, M, K, K), (B,) float64
             Pictures, integers as they are to be, floats with a white of 1; their PSFs; the data
             fidelity. The last is written to.
-        iterations, history
-            For the result.
         """
         sharp, blurs, fit = estimates
         peak, (dtype, white) = self.white(frames.dtype), self.result(frames.dtype)

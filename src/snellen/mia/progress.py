@@ -50,27 +50,12 @@ def iterated(
     backend: Backend, iterations: int, every: int, tolerance: float = 0.0,
     callback: Callback | None = None, history: bool = False,
 ) -> tuple[int, Later[tuple[Step, ...]]]:  # fmt: skip
-    """Iterate; return the number of iterations done, and what waits for the progress.
+    """Iterate; return the number of iterations done, and what waits for the steps of every check.
 
-    The latter is a function that returns the steps of every check.
-
-    Without tolerance, callback and history, all iterations are one call of the backend. With
-    history alone nothing waits for a GPU until all iterations are queued, WAITING checks at most.
-
-    Parameters
-    ----------
-    backend : Backend
-        A started backend.
-    iterations : int
-        Greatest number of iterations.
-    every : int
-        Number of iterations between two checks.
-    tolerance : float
-        Stop when the change of every picture is less than this; 0: never.
-    callback : callable, optional
-        Called at each check with the backend's own arrays.
-    history : bool
-        Whether to return the progress.
+    Without tolerance, callback and history, all iterations are one call of the started backend.
+    With history alone nothing waits for a GPU until all iterations are queued, WAITING checks at
+    most. A check comes after every `every` iterations; it calls `callback` with the backend's own
+    arrays, and ends all where each picture changes by less than `tolerance` (0: never).
     """
     if not (tolerance or callback or history):
         backend.iterate(iterations)

@@ -21,24 +21,12 @@ LARGEST = 4095
 
 
 def side(size: object) -> int:
-    """Return the side of the support for `psf_size`, made odd: 31 for 30 and for 31.
-
-    Raises
-    ------
-    InputError
-        `size` is not a positive integer.
-    """
+    """Return the side of the support for `psf_size`, made odd: 31 for 30 and 31 (or InputError)."""
     return 2 * (whole("psf_size", size, 1, LARGEST) // 2) + 1
 
 
 def fits(side: int, shape: tuple[int, ...]) -> None:
-    """Refuse a PSF that is larger than the picture.
-
-    Raises
-    ------
-    InputError
-        The support of the PSF is larger than `shape`.
-    """
+    """Refuse (InputError) a PSF that is larger than a picture of a shape."""
     if side > min(shape):
         raise InputError(
             f"got a PSF of {side}×{side} for a picture of {shape[1]}×{shape[0]} (width × height); "
@@ -49,13 +37,7 @@ def fits(side: int, shape: tuple[int, ...]) -> None:
 
 
 def gaussian(sigma: object, side: int) -> Float64:
-    """Return a Gaussian PSF (side, side) of standard deviation `sigma` pixels, sum 1.
-
-    Raises
-    ------
-    InputError
-        `sigma` is not a positive number.
-    """
+    """Return a Gaussian PSF (side, side), sum 1, of σ pixels (InputError: no positive number)."""
     width = number(sigma)
     if width is None or width <= 0:
         raise InputError(
@@ -71,16 +53,10 @@ def gaussian(sigma: object, side: int) -> Float64:
 
 
 def given(psf: Any, name: str = "psf") -> Float64:
-    """Return a user's PSFs as (…, K, K) float64, each of sum 1; K is the longer side, made odd.
+    """Return a user's PSFs (…, rows, columns) as (…, K, K) float64, each of sum 1.
 
-    The middle of a side n is at n // 2 for odd and even n, and stays in the middle.
-
-    Parameters
-    ----------
-    psf : array_like
-        (…, rows, columns).
-    name : str
-        Name of the parameter or the file, for errors.
+    K is the longer side, made odd. The middle of a side n is at n // 2 for odd and even n, and
+    stays in the middle. `name` is that of the parameter or the file, for errors.
 
     Raises
     ------

@@ -97,12 +97,8 @@ def check_memory(format: Format, counts: tuple[int, int]) -> None:
 class Restorer:
     """Restores batches of pictures on one device, one batch after another.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    kind : str, optional
-        Type of the samples of most pictures, for which kernels compile beside others; None: that
-        of the computation.
+    `kind` is the type of the samples of most pictures, for which kernels compile beside others;
+    None: that of the computation. DeviceError: the GPU's memory does not suffice.
 
     Attributes
     ----------
@@ -111,11 +107,6 @@ class Restorer:
     frames
         What places pictures on the period, and cuts them out: `frames.Frames` or `cuda.frames`'.
     backend : Backend
-
-    Raises
-    ------
-    DeviceError
-        The GPU's memory does not suffice.
     """
 
     def __init__(self, prepared: Prepared, kind: str | None = None):
@@ -152,20 +143,13 @@ class Restorer:
             As `Pictures.check` returns it: NumPy, or CuPy on this GPU.
         start : (B, M, H, W)
             The PSFs to start from, on the period.
-        how : Run
-        callback : callable, optional
-            See `Deblurrer.run`.
+        how, callback
+            See `Deblurrer.run` about the callback.
         warm : bool
-            Whether the next start is to be what was found here.
+            Whether the next start, which is returned, too, is a new array of the PSFs that were
+            found here, but for pictures of one value; else it is `start` itself.
         on_device : bool
             Whether results stay on the GPU where the pictures are in main memory.
-
-        Returns
-        -------
-        result : Restored
-        start : (B, M, H, W)
-            The next one: a new array of the PSFs that were found, but for pictures of one value.
-            `start` itself where it is not `warm`.
         """
         at, backend, peak = self.frames, self.backend, self.pictures.white(image.dtype)
         frames = image.reshape(self.pictures.whole)

@@ -44,13 +44,7 @@ def flat(frames: Any) -> Any:
 
 
 def refuse(found: int, peak: float) -> None:
-    """Raise an error for the faults that `wrong` has found.
-
-    Raises
-    ------
-    InputError
-        `found` is not 0.
-    """
+    """Raise an InputError for the faults that `wrong` has found, if there are any."""
     if found & NOT_FINITE:
         raise InputError(
             NO_NUMBERS, advice=f"{REPLACE}; in float32 numbers beyond 3e38 count as infinity, too"

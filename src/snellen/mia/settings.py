@@ -146,19 +146,9 @@ def given(psf: Any, name: str = "psf") -> Float64:
 
 
 def first(start: Any, size: object) -> Float64:
-    """Return the first PSF (K, K) of a blind restoration.
+    """Return the first PSF (size, size) of a blind restoration, from σ in pixels or from a PSF.
 
-    Parameters
-    ----------
-    start : float or array
-        σ of a Gaussian in pixels, or a PSF.
-    size : int
-        Side of the support in pixels.
-
-    Raises
-    ------
-    InputError
-        `start` is neither or larger than the support, or `size` is not a positive integer.
+    InputError: `start` is neither or larger than the support, or `size` is not a positive integer.
     """
     side = psfs.side(size)
     if isinstance(start, Real | str | bytes) or start is None:
@@ -175,13 +165,7 @@ def first(start: Any, size: object) -> Float64:
 
 
 def spread(blur: Float64, lead: tuple[int, ...]) -> Float64:
-    """Return PSFs (*lead, K, K) from one PSF for all, or from as many as that.
-
-    Raises
-    ------
-    InputError
-        The leading axes of `blur` are others.
-    """
+    """Return PSFs (*lead, K, K) from one PSF for all, or from as many as that (else InputError)."""
     if blur.shape[:-2] not in ((), lead):
         expected = " or ".join(str(tuple(axes)) for axes in {(): 0, lead: 0})
         raise InputError(

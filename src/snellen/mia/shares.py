@@ -28,24 +28,12 @@ Array = npt.NDArray[Any]
 
 
 def restored_by(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
-    """Restore an array that was checked by several GPUs.
+    """Restore an array in main memory that was checked by several GPUs, "cuda:N", each once.
 
     Each gets about as many pictures as the others, in its thread; where there are fewer pictures
-    than GPUs, as many tiles, which the first one blends.
-
-    Parameters
-    ----------
-    devices : tuple of str
-        "cuda:N", each once.
-    array : NumPy array
-    work : Work
-        Without a tolerance, as each share would stop by itself. The device does not matter.
-
-    Returns
-    -------
-    Restored
-        See `channels.restored_array`. It is what one GPU returns, but that the means in the history
-        are rounded in another order.
+    than GPUs, as many tiles, which the first one blends. `work`, whose device does not matter, has
+    no tolerance, as each share would stop by itself. The result is what `channels.restored_array`
+    returns for one GPU, but that the means in the history are rounded in another order.
     """
     pictures = prod(work.axes.batch)
     if work.tiles and pictures < len(devices):

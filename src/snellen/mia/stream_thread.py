@@ -53,14 +53,8 @@ class Job:
 class Core:
     """The queues of a stream, and what its thread does: all that the thread holds.
 
-    Parameters
-    ----------
-    deblurrer : Deblurrer
-        Prepared.
-    size : int
-        Regions that wait, at most.
-    drops : bool
-        Whether `put` drops the oldest of them where so many wait; else it waits.
+    At most `size` regions wait for the prepared Deblurrer; where so many do, `put` drops the oldest
+    of them, or else waits.
     """
 
     def __init__(self, deblurrer: Deblurrer, size: int, drops: bool) -> None:

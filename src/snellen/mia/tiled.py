@@ -40,14 +40,8 @@ class TiledDeblurrer:
     there; where nothing waits for the host, pictures are in flight, and `prepare` does all that
     need not be done for each.
 
-    Parameters
-    ----------
-    settings : dict
-        Of `snellen.deblur` without a prior; with its device, "cpu" or "cuda:N".
-    tile : int
-        Side of the tiles, pixels.
-    frames : int
-        M frames show each picture.
+    `settings` are those of `snellen.deblur` without a prior, `tile` is the side of tiles in pixels;
+    so many frames show each picture.
     """
 
     def __init__(self, settings: dict[str, Any], tile: int, frames: int = 1):
@@ -64,15 +58,10 @@ class TiledDeblurrer:
     def prepare(
         self, shape: tuple[int, int], given: Codes | None = None, made: Codes | None = None
     ) -> bool:
-        """Get ready for pictures; return whether they are to be code values.
+        """Get ready for pictures (rows, columns); return whether they are to be code values.
 
-        Parameters
-        ----------
-        shape : (rows, columns)
-            Of a picture.
-        given, made : Codes, optional
-            Of the samples of pictures and of results, where these may be code values: in flight.
-            Otherwise they are float32, black 0 and white 1.
+        `given` and `made` are the codes of pictures and of results, where these may be code values:
+        in flight. Otherwise they are float32, black 0 and white 1.
 
         Raises
         ------
@@ -103,15 +92,9 @@ class TiledDeblurrer:
     def submit(self, planes: Array) -> Callable[[], Restored]:
         """Begin a picture; return a function that waits for the result and returns it.
 
-        Parameters
-        ----------
-        planes : (rows, columns), or (M, rows, columns) where M is more than 1
-            As prepared. Not read after this call.
-
-        Returns
-        -------
-        callable
-            It returns what `snellen.deblur` does, but for the history.
+        `planes` are (rows, columns), or (M, rows, columns) of more than one frame, as prepared;
+        they are not read after this call. The result is that of `snellen.deblur`, but for the
+        history.
         """
         if self._work is None:
             raise InputError("this object is not prepared", advice="call prepare before submit")

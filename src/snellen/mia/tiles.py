@@ -21,28 +21,18 @@ Float64 = npt.NDArray[np.float64]
 
 
 class Tiles:
-    """A grid of tiles that cover pictures of one shape.
+    """A grid of tiles that cover pictures of one shape, by the side of the tiles and K, of the PSF.
 
-    Neighbours overlap by 2 (K − 1) samples, but at most by half a tile. A tile is less accurate
-    within K // 2 samples of its edge; there only its neighbour counts. In the middle half of the
-    overlap, a raised cosine blends the two. On a GPU one kernel cuts all tiles and one blends them
-    (cuda/tiles.py); they round as NumPy does, so that results have the same bits.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Rows and columns of the pictures.
-    tile : int
-        Side of the tiles in samples; a narrower picture has tiles of its own width.
-    side : int
-        Side K of the PSF.
+    A narrower picture has tiles of its own width. Neighbours overlap by 2 (K − 1) samples, but at
+    most by half a tile. A tile is less accurate within K // 2 samples of its edge; there only its
+    neighbour counts. In the middle half of the overlap, a raised cosine blends the two. On a GPU
+    one kernel cuts all tiles and one blends them (cuda/tiles.py); they round as NumPy does, so that
+    results have the same bits.
 
     Attributes
     ----------
-    picture : (int, int)
-        Rows and columns of the pictures.
-    shape : (int, int)
-        Rows and columns of a tile.
+    picture, shape : (int, int)
+        Rows and columns of the pictures, and of a tile.
     grid : (int, int)
         Number of tiles down and across.
     lines : (…, …)
@@ -114,10 +104,7 @@ def psf_axes(axes: Axes, tiles: Tiles | None) -> tuple[int, ...]:
 def each(psf: Float64, axes: Axes, tiles: Tiles | None) -> Float64:
     """Return given PSFs, one for each picture, tile and frame: (N · tiles, M, K, K).
 
-    Raises
-    ------
-    InputError
-        The axes of the PSFs do not match those of the pictures.
+    InputError: their axes do not match those of the pictures.
     """
     lead, side = psf_axes(axes, tiles), psf.shape[-1]
     try:

@@ -45,15 +45,9 @@ _JXL_GAIN = b"jhgm"
 
 
 def of_jpeg(file: BinaryIO, image: Any, xmp: bytes) -> list[str]:
-    """Return a sentence about each thing behind the picture of a JPEG file.
+    """Return a sentence about each thing behind the picture of a JPEG file, which Pillow has, too.
 
-    Parameters
-    ----------
-    file : BinaryIO
-    image : Image
-        The same, as Pillow has it.
-    xmp : bytes
-        Its XMP, which names some of them; empty: there is none.
+    `xmp` is its XMP, which names some of them; empty: there is none.
     """
     file.seek(0)
     behind = _behind(file.read(_MOST))

@@ -50,16 +50,9 @@ _KEPT = 3
 
 
 def found(file: BinaryIO, image: Image.Image, said: list[str]) -> tuple[str, ...]:
-    """Return a sentence for each kind of damage; none where nothing shows any.
+    """Return a sentence for each kind of damage of a seekable file; none where nothing shows any.
 
-    Parameters
-    ----------
-    file : BinaryIO
-        The image file, seekable.
-    image : Image
-        The same as Pillow has decoded it.
-    said : list of str
-        What `libtiff_errors` gave while it was decoded.
+    `image` is the same as Pillow has decoded it, `said` what `libtiff_errors` gave meanwhile.
     """
     check = _CHECKS.get(image.format or "")
     file.seek(0)
@@ -105,13 +98,7 @@ def _libjpeg(data: bytes, colours: str = "GRAY") -> str | None:
 
 
 class _Inflated:
-    """A zlib stream (RFC 1950) that is decompressed to check it; the data are dropped.
-
-    Parameters
-    ----------
-    most : int
-        Bytes of data after which there are too many.
-    """
+    """A zlib stream (RFC 1950), decompressed to check it; more than `most` bytes are too many."""
 
     def __init__(self, most: int) -> None:
         self.size = 0
@@ -213,16 +200,7 @@ def _tiff(file: BinaryIO, image: Image.Image) -> list[str]:
 
 
 def tiff(file: BinaryIO, tags: Any, width: int, height: int) -> list[str]:
-    """Return a sentence for each kind of damage of a TIFF file.
-
-    Parameters
-    ----------
-    file : BinaryIO
-    tags : mapping of int
-        The values of its first directory.
-    width, height : int
-        Of the picture, pixels.
-    """
+    """Return a sentence for each kind of damage of a TIFF file, with its first directory's tags."""
     size = file.seek(0, 2)
     if not _whole_directory(file, size):
         return ["it ends within its directory of tags, or within their values"]

@@ -96,11 +96,7 @@ def without_size_limit() -> Iterator[None]:
 def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
     """Open an image file, to read anywhere in it; raise errors of the block as InputError.
 
-    Yields
-    ------
-    file : BinaryIO
-    said : list of str
-        Receives what libtiff finds wrong.
+    The list that it yields, too, receives what libtiff finds wrong.
     """
     said: list[str] = []
     try:

@@ -27,14 +27,9 @@ _DATA = 1 << 16
 
 
 def write(file: IO[bytes], pixels: npt.NDArray[Any], chunks: Iterable[tuple[bytes, bytes]]) -> None:
-    """Write a PNG file.
+    """Write a PNG file of pixels (H, W, 3) or (H, W, 4) uint16.
 
-    Parameters
-    ----------
-    file : binary file
-    pixels : (H, W, 3) or (H, W, 4) uint16
-    chunks : iterable of (bytes, bytes)
-        Names and contents of what stands between header and pixels.
+    `chunks` are names and contents of what stands between header and pixels.
     """
     height, width, samples = pixels.shape
     file.write(SIGNATURE)

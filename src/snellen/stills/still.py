@@ -31,10 +31,7 @@ _READERS = (heic, raw, still_tiff)
 def read(path: Path) -> Still:
     """Read an image file, of several pictures the first one.
 
-    Raises
-    ------
-    InputError
-        The file is missing, damaged or no image, or has samples of a kind that cannot be used.
+    InputError: it is missing, damaged or no image, or has samples of a kind that cannot be used.
     """
     with opened_file(path) as (file, said):
         reader = _reader(file)
@@ -49,13 +46,7 @@ def pages(path: Path) -> tuple[Page, ...]:
 
 
 def read_page(path: Path, page: Page) -> Still:
-    """Read a page of a TIFF file.
-
-    Raises
-    ------
-    InputError
-        As `read`.
-    """
+    """Read a page of a TIFF file; errors are those of `read`."""
     with opened_file(path) as (file, said):
         ours = still_tiff.is_taken(file, page)
         still = (still_tiff if ours else still_pillow).read(path, file, said, page)
@@ -63,13 +54,7 @@ def read_page(path: Path, page: Page) -> Still:
 
 
 def header(path: Path) -> Header:
-    """Read the size and the kind of samples of an image file, but not its pixels.
-
-    Raises
-    ------
-    InputError
-        As `read`, for those faults that the header shows.
-    """
+    """Read size and kind of samples of an image file, but not its pixels; errors as of `read`."""
     with opened_file(path) as (file, _):
         found: Header = _reader(file).header(path, file)
         return found

@@ -33,12 +33,6 @@ def write(
 
     Parameters
     ----------
-    path : Path
-        The file; its suffix is one of `WRITTEN`.
-    still : Still
-        Pixels and metadata.
-    overwrite : bool
-        Whether an existing file may be replaced.
     quality : int, optional
         1 … 100, for formats with loss; 100 of WebP is lossless. None: 95 for JPEG, 90 for AVIF,
         lossless for WebP. Other formats ignore it.
@@ -71,21 +65,8 @@ def write(
 def write_pages(path: Path, stills: Iterable[Still], count: int, overwrite: bool = False) -> None:
     """Write a TIFF file of several pages, one by one; it appears only when it is complete.
 
-    Parameters
-    ----------
-    path : Path
-        Its suffix is one of TIFF's.
-    stills : iterable of Still
-        Errors of it end the writing, and nothing is left.
-    count : int
-        So many pages will come, about as large as the first one.
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    OutputError
-        As of `write`.
+    Errors of `stills` end the writing, and nothing is left. `count` pages will come, about as large
+    as the first one. OutputError: as of `write`.
     """
     with atomic.writing(path, overwrite) as file:
         big: bool | None = None
@@ -109,13 +90,10 @@ def _described(still: Still) -> Still:
 
 
 def check(path: Path, still: Still) -> None:
-    """Refuse a file name whose format cannot hold the pixels.
+    """Refuse (InputError) a file name whose format cannot hold the pixels.
 
-    Raises
-    ------
-    InputError
-        `path` has a suffix of no image format that we write, or its format cannot store floats, the
-        transparency or the size.
+    Its suffix is none of a format that we write, or the format cannot store floats, the
+    transparency or the size.
     """
     suffix, pixels = path.suffix.lower(), still.pixels
     if suffix not in WRITTEN:

@@ -107,10 +107,7 @@ def exif_of(file: BinaryIO, at: int | None = None) -> Image.Exif:
 def layout(tags: ImageFileDirectory_v2) -> Layout:
     """Return how samples are stored, of a kind that is ours.
 
-    Raises
-    ------
-    ValueError
-        The tags contradict each other, or say what is not supported.
+    ValueError: the tags contradict each other, or say what is not supported.
     """
     width, height = int(tags[WIDTH]), int(tags[HEIGHT])
     kind = kind_of(tags)
@@ -144,11 +141,7 @@ def read(file: BinaryIO, about: Layout) -> Array:
     """Return the samples that are wanted, (H, W, samples), in this machine's order of bytes.
 
     Integers of up to 8 bits are uint8, others uint16, and white stays the greatest value.
-
-    Raises
-    ------
-    ValueError, OSError
-        A strip ends early, or cannot be unpacked.
+    ValueError or OSError: a strip ends early, or cannot be unpacked.
     """
     wanted = about.wanted
     shape = about.height, about.width, len(wanted)

@@ -28,23 +28,11 @@ _ICC_WHITE = 0xFF00
 
 
 def shown(samples: Array, kind: Kind, profile: bytes | None, white_point: Any) -> Samples:
-    """Return what samples show.
+    """Return what samples show: colours (H, W, C), with alpha behind them if `kind` has such.
 
-    Parameters
-    ----------
-    samples : (H, W, C) or (H, W, C + 1)
-        Colours, and alpha if `kind` has such: uint8 or uint16, of which the greatest value is
-        white, or floats.
-    kind : Kind
-    profile : bytes or None
-        ICC profile, which counts for CMYK.
-    white_point : object
-        TIFF's tag of this name, which counts for L*a*b*.
-
-    Raises
-    ------
-    InputError
-        Floats with transparency, or floats that are no shades between white, 0, and black.
+    They are uint8 or uint16, of which the greatest value is white, or floats. The ICC profile
+    counts for CMYK, `white_point`, TIFF's tag of this name, for L*a*b*. InputError: floats with
+    transparency, or floats that are no shades between white, 0, and black.
     """
     colours, alpha = samples[..., : kind.colours], samples[..., kind.colours :]
     lost = left_out(kind)

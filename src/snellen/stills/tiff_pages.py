@@ -38,13 +38,7 @@ class Page:
 
 
 class FirstPage(RawIOBase):
-    """A TIFF file as if a page were its first picture, for libraries that read that only.
-
-    Parameters
-    ----------
-    file : BinaryIO
-    page : Page
-    """
+    """A TIFF file as if a page were its first picture, for libraries that read that only."""
 
     def __init__(self, file: BinaryIO, page: Page) -> None:
         self._file = file

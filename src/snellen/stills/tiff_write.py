@@ -92,9 +92,7 @@ def write(
     pixels : (H, W), (H, W, 2), (H, W, 3) or (H, W, 4) uint8, uint16 or float32
         Grey, grey with alpha, RGB, RGB with alpha.
     compression : str
-        One of `NUMBERS`.
-    profile, exif, dpi, xmp, iptc
-        As of `Still`.
+        One of `NUMBERS`; what follows is as of `Still`.
     big : bool, optional
         Whether it is a BigTIFF, which all pages have in common; None: by the size of this one.
     behind : int, optional

@@ -34,19 +34,11 @@ def chosen(image: Any, side: int, most: int | None = None) -> list[Crop]:
     directions. Gradients are those of the picture reduced to a quarter or less, where long and high
     edges are left, and neither noise nor fine textures; near saturated samples they count little.
     The first crop is the best one; each further one, apart from those before, is the one that is
-    best together with them.
+    best together with them. There are `most`, by default COUNT; a picture is small where it has no
+    more samples than these.
 
     Hu and Yang (2012) learn from examples which parts of a picture are good ones; Xu and Jia (2010)
     and Cho and Lee (2009) choose gradients, the latter as many of each of four directions.
-
-    Parameters
-    ----------
-    image : (rows, columns) float
-        Of NumPy or CuPy.
-    side : int
-        Side of the PSF.
-    most : int, optional
-        Crops, at most; a picture is small where it has no more samples than these. None: COUNT.
     """
     most = COUNT if most is None else most
     edge = max(SIDE, SUPPORTS * (side + 1))

@@ -36,21 +36,9 @@ def divergence(across: Any, down: Any) -> Any:
 def laplacian(period: tuple[int, int], like: Any) -> tuple[Any, Any]:
     """Return the two parts of the spectrum of `divergence` of `differences`, which is their sum.
 
-    That is the negative Laplacian; its spectrum is real.
-
-    Parameters
-    ----------
-    period : (int, int)
-        (H, W).
-    like : array
-        Selects the library and the device of the result.
-
-    Returns
-    -------
-    down : (H,) float64
-        By the frequency down.
-    across : (W // 2 + 1,) float64
-        By the frequency across, of the half spectrum.
+    That is the negative Laplacian; its spectrum is real. By the frequency down they are (H,), by
+    the one across, of the half spectrum, (W // 2 + 1,); float64, of the library and on the device
+    of `like`.
     """
     down, across = (4 * np.sin(np.pi * np.arange(size) / size) ** 2 for size in period)
     xp = library(like)

@@ -66,16 +66,8 @@ DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 def before(image: Plane, psf: Float64 | None, side: int) -> str:
     """Return SHARP for a picture (rows, columns) without a blur, else RESTORED: it is to be.
 
-    IMPLAUSIBLE is one with so much noise that it would become worse.
-
-    Parameters
-    ----------
-    image : (rows, columns) float
-        Luma.
-    psf : (K, K) float64, optional
-        What the search has found; None: it was not asked yet.
-    side : int
-        Of the PSF, searched or found.
+    IMPLAUSIBLE is one with so much noise that it would become worse. `image` is luma, `psf` what
+    the search has found (None: it was not asked yet), and `side` that of the PSF.
     """
     parts = [np.asarray(image[part], np.float64) for part in chosen(image, side)]
     if psf is None:
@@ -95,16 +87,9 @@ def before(image: Plane, psf: Float64 | None, side: int) -> str:
 def after(image: Plane, sharp: Plane, psf: Float64) -> str:
     """Return RESTORED, or IMPLAUSIBLE where the restored picture is hardly better than the input.
 
-    Two things tell. What the model cannot explain of the input should be noise, so neighbouring
-    samples of it should have nothing in common. And where the PSF is wrong, the restored picture
-    rings beyond the values that are near in the input.
-
-    Parameters
-    ----------
-    image, sharp : (rows, columns) float
-        Luma, before and after.
-    psf : (K, K) float64
-        What was found, sum 1.
+    Both are luma (rows, columns). Two things tell. What the model cannot explain of the input by
+    the `psf` should be noise, so neighbouring samples of it should have nothing in common. And
+    where the PSF is wrong, the restored picture rings beyond the values that are near in the input.
     """
     parts = [
         (np.asarray(image[part], np.float64), np.asarray(sharp[part], np.float64))
@@ -224,11 +209,7 @@ def _roughness(plane: Float64, percent: float) -> float:
 def doubts(parts: list[tuple[Float64, Float64]], psf: Float64) -> tuple[float, float]:
     """Return two shares of what a restoration has changed, that are near 0 with the true PSF.
 
-    Parameters
-    ----------
-    parts : list of ((rows, columns), (rows, columns)) float64
-        Parts of a picture, before and after.
-    psf : (K, K) float64
+    `parts` are those of a picture, float64, before and after.
 
     Returns
     -------

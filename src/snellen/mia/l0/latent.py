@@ -25,27 +25,20 @@ LAST = 1e5  # β stays below this; ibid.
 def latent(
     y: Any, observed: Any, blur: Any, weight: float, curvature: tuple[Any, Any], at: Transform
 ) -> Any:
-    """Return the latent picture.
+    """Return the latent picture f, (H, W) float64.
 
     Parameters
     ----------
     y : (H, W) float64
         The blurred picture, periodic.
-    observed : (H, W // 2 + 1) complex128
-        Spectrum of y.
-    blur : (H, W // 2 + 1) complex128
-        Spectrum of the PSF h.
+    observed, blur : (H, W // 2 + 1) complex128
+        Spectra of y, and of the PSF h.
     weight : float
         λ.
     curvature : (H,) and (W // 2 + 1,) float64
         Spectrum of the negative Laplacian, see `gradients.laplacian`.
     at : Transform
         Fourier transforms of this size.
-
-    Returns
-    -------
-    (H, W) float64
-        f.
     """
     xp = library(y)
     data, power = xp.conj(blur) * observed, blur.real * blur.real + blur.imag * blur.imag

@@ -33,7 +33,7 @@ Float64 = npt.NDArray[np.float64]
 def correlations(
     sharp: Pair, blurred: Pair, side: int, transform: Transform
 ) -> tuple[Float64, Float64]:
-    """Return what the normal equations of a PSF need; for several pictures, add theirs.
+    """Return what the normal equations of a PSF need, in main memory; pictures' are added.
 
     Parameters
     ----------
@@ -43,15 +43,13 @@ def correlations(
         Spectra of the gradients ∂y of the blurred picture.
     side : int
         Side of the PSF's support in pixels, odd.
-    transform : Transform
-        Fourier transforms of this size.
 
     Returns
     -------
     own : (2 side − 1, 2 side − 1) float64
-        Autocorrelation of the sharp gradients, in main memory.
+        Autocorrelation of the sharp gradients.
     other : (side, side) float64
-        Correlation of the sharp with the blurred gradients, likewise.
+        Correlation of the sharp with the blurred gradients.
     """
     xp = library(sharp[0])
     power, cross = 0.0, 0.0
@@ -64,21 +62,9 @@ def correlations(
 
 
 def conjugate_gradients(own: Float64, other: Float64) -> Float64:
-    """Solve own ⊛ h + RIDGE · h = other for h, by STEPS steps from 0.
+    """Solve own ⊛ h + RIDGE · h = other for h (K, K), by STEPS steps from 0; see `correlations`.
 
     The result is not pruned: it may have negative values and any sum.
-
-    Parameters
-    ----------
-    own : (2 K − 1, 2 K − 1) float64
-        Autocorrelation of the sharp gradients.
-    other : (K, K) float64
-        Correlation of the sharp with the blurred gradients.
-
-    Returns
-    -------
-    (K, K) float64
-        h.
     """
     side = len(other)
     size = fft.next_fast_len(len(own), real=True)  # wrap-around stays outside the support

@@ -79,30 +79,24 @@ def candidates(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None =
 def estimate(
     image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None, factor: float = 1.0
 ) -> Float64:
-    """Return the PSF of a blurred picture, from one start.
+    """Return the PSF (K, K) float64 of a blurred picture, from one start: sum 1, centred.
 
     All arithmetic is float64. In float32, the term with β = 10⁵ drowns that of the blur, and one
-    picture in three leads to another PSF (lab/mia-l0.md).
+    picture in three leads to another PSF (lab/mia-l0.md). For a constant picture it is the Gaussian
+    from which MIA starts.
 
     Parameters
     ----------
     image : (rows, columns) float32 or float64
         Luma, as a NumPy array or as a CuPy array on the current GPU; not smaller than the PSF. The
-        range of its values does not matter, see `exposed`.
+        range of its values does not matter, see `exposure`.
     psf_size : int
         Side of the PSF's support in pixels; an even one is increased by one. A support a little
         larger than the blur works best.
     progress : callable, optional
-        Called after each iteration as progress(iterations done, all iterations). Later iterations
-        take longer.
+        See `Progress`.
     factor : float
         Of λ.
-
-    Returns
-    -------
-    (K, K) float64
-        In main memory; sum 1, centre of mass in the middle. For a constant picture it is the
-        Gaussian from which MIA starts.
     """
     side = psfs.side(psf_size)
     total, done = len(levels(image.shape, side)) * ITERATIONS, 0

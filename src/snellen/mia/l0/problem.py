@@ -22,16 +22,8 @@ Float64 = npt.NDArray[np.float64]
 class Problem:
     """Blurred pictures of one shape with the same PSF, and the spectra that every iteration needs.
 
-    Parameters
-    ----------
-    pictures : list of (H, W) float64
-        They are taken as periodic, so opposite edges should match.
-    pools : pair of Pool, optional
-        Threads of the CPU for the pictures, and others for loops within each; None: the caller's.
-
-    Attributes
-    ----------
-    shape : (H, W)
+    They are (H, W) float64 and taken as periodic, so opposite edges should match. `pools` are
+    threads of the CPU for the pictures, and others for loops within each; None: the caller's.
     """
 
     def __init__(self, pictures: list[Any], pools: tuple[Pool | None, Pool | None] = (None, None)):

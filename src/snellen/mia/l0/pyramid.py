@@ -30,14 +30,7 @@ def levels(shape: tuple[int, int], side: int) -> list[Level]:
     """Return the levels, the coarsest first; the last one has the size of the input.
 
     There is no coarser level whose PSF, rounded up, would be larger than its picture or as large as
-    that of the next level.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Rows and columns of the picture.
-    side : int
-        Side of the PSF's support in pixels, odd.
+    that of the next level. `shape` and the odd `side` are those of picture and PSF, in pixels.
     """
     found = [Level(shape, side)]
     for number in range(1, floor(2 * log2(side / COARSEST)) + 1):
@@ -80,12 +73,8 @@ def grow(psf: Float64, side: int) -> Float64:
 def triangles(size: int, smaller: int) -> tuple[npt.NDArray[np.int64], Float64]:
     """Return triangles as wide as a new sample, cut off at the edges of `size` input samples.
 
-    Returns
-    -------
-    first : (smaller,) int64
-        The first input sample of each new one.
-    weights : (taps, smaller) float64
-        Of the samples from there on; their sum is 1.
+    They are (smaller,) int64, the first input sample of each new one, and (taps, smaller) float64,
+    the weights of the samples from there on, of sum 1.
     """
     ratio = size / smaller
     middle = (np.arange(smaller) - (smaller - 1) / 2) * ratio + (size - 1) / 2

@@ -17,18 +17,10 @@ from snellen.mia.cpu import Strips
 
 
 class Transform:
-    """Transforms between planes (H, W) and half spectra (H, W // 2 + 1).
+    """Transforms between planes (H, W) and half spectra (H, W // 2 + 1), of any size.
 
-    Parameters
-    ----------
-    period : (int, int)
-        (H, W), any size.
-    like : array
-        Selects the device: the CPU for a NumPy array, the current GPU for a CuPy array.
-    pool : Pool, optional
-        Threads for loops on the CPU; None: the caller's.
-    threads : int
-        Of the CPU, at most.
+    For a NumPy array `like` on the CPU, for one of CuPy on the current GPU. `pool` has threads for
+    loops on the CPU (None: the caller's), `threads` of the CPU at most.
 
     Attributes
     ----------
