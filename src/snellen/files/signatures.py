@@ -159,7 +159,8 @@ def kind_of(head: bytes) -> Kind:
         return EMPTY if not head else ZEROS if len(head) == HEAD else UNKNOWN
     for beginning, kind in _BEGINNINGS:
         if head.startswith(beginning):
-            return _exactly(head, kind)
+            is_raw = kind is TIFF and head[8:10] == b"CR"  # of Canon, which begin as TIFF does
+            return RAW if is_raw else kind
     found = _in_chunks(head) or _in_packets(head)
     if found is not None:
         return found
@@ -172,11 +173,6 @@ def kind_of(head: bytes) -> Kind:
     if head[:2] == b"MZ" and b"This program cannot be run in DOS mode" in head:
         return Kind(Sort.OTHER, "a program")
     return _text(head)
-
-
-def _exactly(head: bytes, kind: Kind) -> Kind:
-    """Return what a TIFF file is: its cameras' raw files have the same first bytes."""
-    return RAW if kind is TIFF and head[8:10] == b"CR" else kind
 
 
 def _in_chunks(head: bytes) -> Kind | None:

@@ -15,7 +15,7 @@ from math import isfinite
 from numbers import Integral, Rational, Real
 from pathlib import Path
 from types import NoneType, NotImplementedType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from snellen.errors import InputError, quoted
 from snellen.files.remote import typed
@@ -27,6 +27,7 @@ FEW = 1 << 26
 """Bytes of memory that any process has that runs this package."""
 LONGEST = 4096
 """Bytes of the name of a file, with its folders."""
+Precision = Literal["float32", "float64"]
 _PLAIN = frozenset((str, int, float, bool, NoneType))
 
 
@@ -141,6 +142,11 @@ def choice(name: str, value: object, allowed: Collection[str], also: str = "") -
             parameter=name,
         )
     return str(word)
+
+
+def precision(dtype: object) -> str:
+    """Return the name of a precision (InputError: there is no such)."""
+    return choice("dtype", dtype, get_args(Precision), ", or None")
 
 
 def text(name: str, value: object, expected: str = "text") -> str:

@@ -17,10 +17,9 @@ from snellen.frames.axes import Axes, check_dtype
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
 from snellen.frames.placement import choose_together, moved
-from snellen.frames.values import flag
+from snellen.frames.values import Precision, flag, precision
 from snellen.gpu import memory
 from snellen.mad.definition import Definition, Variant
-from snellen.mad.inputs import Precision, precision
 from snellen.mad.pictures import axes_of, check_samples, expect, feeding, plain
 from snellen.mad.result import Number, Score
 from snellen.mad.scorer import BYTES, Scorer

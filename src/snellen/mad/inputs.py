@@ -1,24 +1,15 @@
-"""The inputs of a Scorer: planes, pairs of them, and a precision; each is checked."""
+"""The inputs of a Scorer: planes, and pairs of them; each is checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from snellen.errors import InputError, quoted
-from snellen.frames import values
 from snellen.frames.frame import Format
 from snellen.frames.placement import taken
-
-Precision = Literal["float32", "float64"]
-DTYPES: tuple[str, ...] = get_args(Precision)
-
-
-def precision(dtype: object) -> str:
-    """Return the name of a precision (InputError: there is no such)."""
-    return values.choice("dtype", dtype, DTYPES, ", or None")
 
 
 def plane(given: Any, format: Format, devices: tuple[str, ...]) -> Any:

@@ -47,8 +47,7 @@ class Scorer(Holder):
         or ["cuda:0", "cuda:1"], share the subbands of a pair; of many pairs in main memory, which
         `submit` and `runs` keep in flight, each GPU takes whole ones.
     dtype : str, optional
-        "float32" or "float64". None: float64 on the CPU; on a GPU float64 where float32 would lose
-        digits, up to 2^17 pixels and for pictures with large areas of one value, else float32.
+        "float32" or "float64", as for `snellen.score`.
 
     Attributes
     ----------
@@ -82,7 +81,7 @@ class Scorer(Holder):
     ) -> None:
         self.definition = Definition(variant, hi_scale, eight_bit_lut)
         if dtype is not None:
-            dtype = inputs.precision(dtype)
+            dtype = values.precision(dtype)
         self.devices = devices.several(device)
         self.device = ",".join(self.devices)
         self.dtype = self._dtype = dtype or ("float64" if self.device == "cpu" else None)

@@ -43,31 +43,18 @@ class Deblurrer(Holder):
         not negative, its sides no longer than the picture's; one for each picture and frame as
         (batch, K, K), (frames, K, K) or (batch, frames, K, K). None: it is found, beside the
         picture. psf_size, start and recentre have no effect with one.
-    psf_size : int
-        Side of the PSF that is looked for, pixels, at most the picture's; even ones count one more.
+    psf_size, noise, read_noise, edges, recentre, every, device, dtype
+        As for `snellen.deblur`, but one device only.
     iterations : int
         1 or more, of each picture; with `tolerance` at most so many.
-    noise : str
-        "poisson", of light that is counted, or "gaussian", equal everywhere.
-    read_noise : float
-        Standard deviation of Gaussian noise added to Poisson's, white being 1: 2 / 255 for two
-        steps of eight bits, whatever data_range is. From 0 to 1000; only with "poisson".
     tv : float
         Weight of total variation, against noise, from 0, none, to 0.1; 0.001 … 0.004 are usual.
     start : float or array
         The PSF that the search starts from: σ of a Gaussian in pixels, or (K, K) as `psf`, no
         larger than psf_size. Where it is 0 it stays 0.
-    edges : str
-        What is beyond the picture: "extend", which estimates it, "taper", which blends opposite
-        edges and is quicker, or "circular", its other side. See docs/mia.md.
-    recentre : bool or "whole"
-        Whether a PSF that was found, and the picture with it, is moved so that its centre of mass
-        is the middle: then the result lies where the picture has it. "whole": by whole pixels.
     tolerance : float
         Stop when `every` iterations change the picture by less, relative to it, as 1e-3; 0: never.
         0 or more. Of several pictures all must.
-    every : int
-        Iterations between two checks of the progress, 1 or more.
     warm : bool
         Start each picture with the PSF that was found in the last one. What of it is 0, as what
         recentring moves in, stays so until `prepare`.
@@ -77,10 +64,6 @@ class Deblurrer(Holder):
         So many frames show each picture, each blurred by a PSF of its own.
     batch : int
         Pictures that `run` restores at once.
-    device : str or sequence of str
-        "cpu", "cuda", "cuda:N", or "auto": the GPU where it works. One device only.
-    dtype : str, optional
-        "float32" or "float64", of everything; None: float32.
 
     Attributes
     ----------
@@ -126,7 +109,7 @@ class Deblurrer(Holder):
     ) -> None:
         settings.tv(tv)
         self.definition = Definition(noise, read_noise, psf is None, tv)
-        edges = choice("edges", edges, rules.EDGES)
+        self.edges = choice("edges", edges, rules.EDGES)
         recentre = settings.recentre(recentre)
         warm, history = settings.flags(warm=warm, history=history)
         if warm and psf is not None:
@@ -135,7 +118,6 @@ class Deblurrer(Holder):
                 parameter="warm",
                 advice="leave one of them out",
             )
-        self.edges = edges
         self._how = Run(
             settings.whole("iterations", iterations),
             settings.whole("every", every),

@@ -20,7 +20,7 @@ from snellen.frames.caution import caution
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
 from snellen.frames.placement import choose_several
-from snellen.frames.values import check_bytes, choice
+from snellen.frames.values import Precision, check_bytes, choice
 from snellen.mia import samples, settings
 from snellen.mia.channels import Work, restored_array
 from snellen.mia.deblurrer import Deblurrer
@@ -28,7 +28,6 @@ from snellen.mia.definition import EVERY, ITERATIONS, PSF_SIZE, START, Noise
 from snellen.mia.edges import Edges
 from snellen.mia.progress import Callback, Watch
 from snellen.mia.result import AUTO, IMPLAUSIBLE, Restored
-from snellen.mia.settings import Precision
 from snellen.mia.shares import restored_by
 from snellen.mia.tiles import Tiles, each, psf_axes
 from snellen.process import while_running

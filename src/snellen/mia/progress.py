@@ -67,7 +67,7 @@ def iterated(
     while done + every <= iterations:
         backend.iterate(every)
         done += every
-        fit, change = check(history) if check else (no_fit, _none)
+        fit, change = check(history) if check else (no_fit, lambda: 0.0)
         if history:
             waiting.append((done, fit, change))
             if len(waiting) > WAITING:
@@ -85,7 +85,3 @@ def iterated(
 
 def _step(iteration: int, fit: Later[Float64], change: Later[float]) -> Step:
     return Step(iteration, float(fit().mean()), change())
-
-
-def _none() -> float:
-    return 0.0

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from itertools import islice
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,6 @@ from snellen.mia.centre import WHOLE, Recentre
 from snellen.mia.definition import TV_STABLE, in_range
 from snellen.mia.samples import LARGEST
 
-Precision = Literal["float32", "float64"]
-DTYPES: tuple[str, ...] = get_args(Precision)
 STEPS = 2**31 - 1  # iterations times frames: a kernel counts them in 32 bits
 LEAST = float(np.finfo(np.float32).tiny)
 MOST = float(np.finfo(np.float32).max) / LARGEST
@@ -99,7 +97,7 @@ def callback(value: object) -> None:
 
 def dtype(name: str | None) -> str:
     """Return the precision, by default "float32"; refuse other names (InputError)."""
-    return "float32" if name is None else values.choice("dtype", name, DTYPES, ", or None")
+    return "float32" if name is None else values.precision(name)
 
 
 def shape(value: object) -> tuple[int, int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ FUSED, OTHER = 1e-11, 1e-10
 on others: on an H200, about (lab/mia-gpu.md)."""
 
 Array = npt.NDArray[Any]
+T = TypeVar("T")
 
 
 def restored_by(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
@@ -46,64 +47,68 @@ def _by_pictures(devices: tuple[str, ...], array: Array, work: Work) -> Restored
     pictures, count = array.reshape(-1, *axes.shape[len(axes.batch) :]), prod(axes.batch)
     tiles = prod(work.tiles.grid) if work.tiles else 1
     image = np.empty(pictures.shape[:1] + pictures.shape[1 + len(axes.frames) :], array.dtype)
-    found: dict[int, Restored] = {}
 
-    def restore(device: str, numbers: Iterator[int]) -> None:
-        part = _slice(numbers)
-        if part is None:
-            return
+    def restore(part: slice, own: Work) -> Restored:
         blurs = work.blurs
         if blurs is not None:
             blurs = blurs[part.start * tiles : part.stop * tiles]
         batch = (part.stop - part.start,)
-        own = replace(_on(device, work), axes=replace(axes, batch=batch), blurs=blurs)
-        with arrays.working(None, device), allocating((device,)):
-            found[part.start] = one = restored_array(pictures[part], own)
+        own = replace(own, axes=replace(axes, batch=batch), blurs=blurs)
+        one = restored_array(pictures[part], own)
         image[part] = one.image
+        return one
 
-    shared(devices, count, restore, _least(work, tiles))
-    runs = [found[start] for start in sorted(found)]
-    psfs = np.concatenate([run.psf for run in runs])
-    fit = np.concatenate([run.fit for run in runs])
+    def batched(parts: list[Any]) -> Array:
+        every = np.concatenate(parts)
+        return every.reshape(*axes.batch, *every.shape[1:])
+
+    runs = _shared(devices, count, work, tiles, restore)
     return Restored(
         image.reshape(*axes.batch, *image.shape[1:]),
-        psfs.reshape(*axes.batch, *psfs.shape[1:]),
-        fit.reshape(axes.batch),
+        batched([run.psf for run in runs]),
+        batched([run.fit for run in runs]),
         max(run.iterations for run in runs),
         joined(runs),
-        _joined_outcomes(runs, axes.batch),
+        None if runs[0].outcome is None else batched([run.outcome for run in runs]),
     )
 
 
 def _by_tiles(devices: tuple[str, ...], array: Array, work: Work) -> Restored:
     assert work.tiles is not None
     count = prod(work.axes.batch) * prod(work.tiles.grid)
-    found: dict[int, Found] = {}
 
-    def restore(device: str, numbers: Iterator[int]) -> None:
-        part, own = _slice(numbers), _on(device, work)
-        if part is None:
-            return
-        with arrays.working(None, device), allocating((device,)):
-            found[part.start] = restored_parts(Planes.of(array, own), own, part)
-            settle()  # the first GPU reads it on a stream of its own
+    def restore(part: slice, own: Work) -> Found:
+        found = restored_parts(Planes.of(array, own), own, part)
+        settle()  # the first GPU reads it on a stream of its own
+        return found
 
-    shared(devices, count, restore, _least(work, 1))
+    parts = _shared(devices, count, work, 1, restore)
     own = _on(devices[0], work)
     with arrays.working(None, devices[0]), allocating(devices[:1]):
-        result = finished(
-            array, Planes.of(array, own), together([found[at] for at in sorted(found)], 1), own
-        )
+        result = finished(array, Planes.of(array, own), together(parts, 1), own)
         settle()  # until it has read what belongs to the others
         return result
 
 
-def _joined_outcomes(runs: list[Restored], batch: tuple[int, ...]) -> Array | None:
-    """Return the outcomes of all pictures of a batch; None: there are none."""
-    if runs[0].outcome is None:
-        return None
-    every = np.concatenate([run.outcome for run in runs])
-    return every.reshape(*batch, *every.shape[1:])
+def _shared(
+    devices: tuple[str, ...],
+    count: int,
+    work: Work,
+    tiles: int,
+    restore: Callable[[slice, Work], T],
+) -> list[T]:  # fmt: skip
+    """Return what restore(part, work of a device) finds of all items, of so many tiles each."""
+    found: dict[int, T] = {}
+
+    def run(device: str, numbers: Iterator[int]) -> None:
+        part = _slice(numbers)
+        if part is None:
+            return
+        with arrays.working(None, device), allocating((device,)):
+            found[part.start] = restore(part, _on(device, work))
+
+    shared(devices, count, run, _least(work, tiles))
+    return [found[start] for start in sorted(found)]
 
 
 def _slice(numbers: Iterator[int]) -> slice | None:

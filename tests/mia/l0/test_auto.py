@@ -15,6 +15,7 @@ from snellen.frames.frame import Format
 from snellen.mia import searched
 from snellen.mia.l0 import judge, prior
 from support.mia import drawn
+from support.mia.plain import estimate
 
 SIDE, MARGIN = 11, 10
 HOW = {"psf_size": SIDE, "iterations": 10}
@@ -219,7 +220,7 @@ def test_several_starts_and_the_best_of_them(monkeypatch):
     every = prior.candidates(blurred, SIDE, lambda *step: turns.append(step))
     assert every.shape == (4, SIDE, SIDE) and turns == [(n, 55) for n in range(1, 56)]
     starts = ((11, 2), (11, 1), (7, 2), (5, 1))
-    alone = [prior.estimate(blurred, side, None, factor) for side, factor in starts]
+    alone = [estimate(blurred, side, None, factor) for side, factor in starts]
     for found, wanted in zip(every, alone, strict=True):
         assert (found == np.pad(wanted, (SIDE - len(wanted)) // 2)).all()
     true = np.pad(psf, 1)

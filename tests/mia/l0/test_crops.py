@@ -9,11 +9,12 @@ import pytest
 from scipy.ndimage import gaussian_filter
 from scipy.signal import fftconvolve
 
-from snellen.mia.l0 import crops, prior
+from snellen.mia.l0 import crops
 from snellen.mia.l0.cuda import reduce
 from snellen.mia.l0.leastsquares import conjugate_gradients, pruned
 from snellen.mia.l0.problem import Problem
 from support.mia import drawn
+from support.mia.plain import estimate
 
 EDGE = 8 * 10  # of crops for a PSF of 9 × 9
 
@@ -133,7 +134,7 @@ def test_a_psf_is_found_in_crops(random):
     y = fftconvolve(sharp, psf, "valid")
     y = (y + random.normal(0, 0.003, y.shape)).clip(0, 1)
     assert len(crops.chosen(y, 9)) == crops.COUNT
-    found = prior.estimate(y, 9)
+    found = estimate(y, 9)
     size = (32, 32)
     both = np.fft.irfft2(np.fft.rfft2(found, size) * np.fft.rfft2(psf, size).conj(), size)
     assert both.max() / np.sqrt((found**2).sum() * (psf**2).sum()) > 0.95
@@ -150,9 +151,9 @@ def test_the_gpu_chooses_the_same(cuda, random, dtype):
 @pytest.mark.gpu
 def test_the_gpu_searches_crops(cuda, random):
     picture = fftconvolve(drawn.scene(random, (331, 450)), drawn.walk(random, 9), "valid")
-    found = prior.estimate(cuda.asarray(picture.clip(0, 1)), 9)
+    found = estimate(cuda.asarray(picture.clip(0, 1)), 9)
     # Both are float64; the transforms round differently, but no value is that near a threshold.
-    np.testing.assert_allclose(found, prior.estimate(picture.clip(0, 1), 9), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found, estimate(picture.clip(0, 1), 9), rtol=0, atol=1e-8)
 
 
 def test_the_kernel_of_a_gpu_is_one_object():

@@ -8,10 +8,9 @@ from scipy.signal import fftconvolve
 
 from benchmarks import levin
 from snellen.mia.l0 import prior as l0
-from snellen.mia.l0.prior import estimate
 from snellen.mia.l0.problem import Problem
 from support.mia import drawn, reference
-from support.mia.plain import deblur
+from support.mia.plain import deblur, estimate
 
 SIDE = 9
 MARGIN = 10  # what is beyond the picture blurs into it
@@ -140,7 +139,7 @@ def test_iterations(monkeypatch):
         return psf
 
     monkeypatch.setattr(Problem, "refined", refined)
-    l0.estimate(np.random.default_rng(1).random((255, 200)), 31)
+    estimate(np.random.default_rng(1).random((255, 200)), 31)
     shapes = [(32, 25), (46, 36), (64, 50), (91, 71), (128, 100), (181, 142), (255, 200)]
     sides = [5, 7, 9, 11, 17, 23, 31]
     assert [one[:2] for one in calls] == [

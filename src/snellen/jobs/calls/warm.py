@@ -139,8 +139,8 @@ def _enhance(device: str) -> Iterator[Callable[[], object]]:
 
 
 def _score(device: str) -> Iterator[Callable[[], object]]:
+    from snellen.frames.values import Precision
     from snellen.mad.image import score
-    from snellen.mad.inputs import Precision
     from snellen.mad.temporal import st_mad
 
     precisions: tuple[Precision, ...] = "float32", "float64"

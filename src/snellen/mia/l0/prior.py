@@ -53,7 +53,21 @@ longer."""
 
 
 def candidates(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None) -> Float64:
-    """Return PSFs of a blurred picture, one of each start: (1 … 4, K, K), see `estimate`."""
+    """Return PSFs of a blurred picture, one of each start: (1 … 4, K, K) float64 in main memory.
+
+    Each has the sum 1, and its centre of mass in the middle. All arithmetic is float64. In float32,
+    the term with β = 10⁵ drowns that of the blur, and one picture in three leads to another PSF
+    (lab/mia-l0.md). For a constant picture the PSF is the Gaussian from which MIA starts.
+
+    Parameters
+    ----------
+    image : (rows, columns) float32 or float64
+        Luma, as a NumPy array or as a CuPy array on the current GPU; not smaller than the PSF. The
+        range of its values does not matter, see `exposure`.
+    psf_size : int
+        Side of the PSF's support in pixels; an even one is increased by one. A support a little
+        larger than the blur works best.
+    """
     side = psfs.side(psf_size)
     starts = [(side, 1.0)]
     if float(image.min()) != float(image.max()):
@@ -74,40 +88,6 @@ def candidates(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None =
     found = _estimates(image, starts, report)
     pairs = zip(found, starts, strict=True)
     return np.stack([np.pad(psf, (side - one) // 2) for psf, (one, _) in pairs])
-
-
-def estimate(
-    image: Any, psf_size: int = PSF_SIZE, progress: Progress | None = None, factor: float = 1.0
-) -> Float64:
-    """Return the PSF (K, K) float64 of a blurred picture, from one start: sum 1, centred.
-
-    All arithmetic is float64. In float32, the term with β = 10⁵ drowns that of the blur, and one
-    picture in three leads to another PSF (lab/mia-l0.md). For a constant picture it is the Gaussian
-    from which MIA starts.
-
-    Parameters
-    ----------
-    image : (rows, columns) float32 or float64
-        Luma, as a NumPy array or as a CuPy array on the current GPU; not smaller than the PSF. The
-        range of its values does not matter, see `exposure`.
-    psf_size : int
-        Side of the PSF's support in pixels; an even one is increased by one. A support a little
-        larger than the blur works best.
-    progress : callable, optional
-        See `Progress`.
-    factor : float
-        Of λ.
-    """
-    side = psfs.side(psf_size)
-    total, done = len(levels(image.shape, side)) * ITERATIONS, 0
-
-    def report(iterations: int) -> None:
-        nonlocal done
-        done += iterations
-        if progress:
-            progress(done, total)
-
-    return _estimates(image, [(side, factor)], report)[0]
 
 
 def _estimates(

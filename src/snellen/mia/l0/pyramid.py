@@ -87,14 +87,9 @@ def triangles(size: int, smaller: int) -> tuple[npt.NDArray[np.int64], Float64]:
 
 def _cubics(size: int, larger: int) -> Float64:
     """Return the weights (larger, size) of Keys' cubic (a = −1/2); 0 counts beyond the edge."""
-    distance = np.abs(_distances(size, larger, 2**-0.5))
+    # New samples are √½ input samples apart, and both grids have the same middle.
+    positions = (np.arange(larger) - (larger - 1) / 2) * 2**-0.5 + (size - 1) / 2
+    distance = np.abs(np.arange(size) - positions[:, None])
     near = 1.5 * distance**3 - 2.5 * distance**2 + 1
     far = -0.5 * distance**3 + 2.5 * distance**2 - 4 * distance + 2
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
-
-
-def _distances(size: int, new_size: int, step: float) -> Float64:
-    """Return the distances (new_size, size) of input samples from the positions of new samples."""
-    # New samples are `step` input samples apart, and both grids have the same middle.
-    positions = (np.arange(new_size) - (new_size - 1) / 2) * step + (size - 1) / 2
-    return np.arange(size) - positions[:, None]

@@ -18,6 +18,7 @@ from snellen.mia.l0.latent import FIRST, GROWTH, LAST
 from snellen.mia.l0.pyramid import levels
 from support.fake_cupy import FakeCupy
 from support.mia import drawn
+from support.mia.plain import estimate
 
 CASES = {
     "one": ((40, 51), 1, 5),
@@ -87,7 +88,7 @@ def test_starts_side_by_side(cuda, monkeypatch):
     """Each finds what it finds alone, to the last bit; also where memory is for one only."""
     plane = cuda.asarray(pictures(1, (90, 101))[0])
     alone = [
-        np.pad(prior.estimate(plane, int(share * 13), factor=factor), (13 - int(share * 13)) // 2)
+        np.pad(estimate(plane, int(share * 13), factor=factor), (13 - int(share * 13)) // 2)
         for share, factor in prior.STARTS
         if int(share * 13) % 2
     ]
@@ -163,10 +164,10 @@ def test_searches_take_turns(monkeypatch):
 def test_a_large_psf_is_found_by_arrays(cuda, monkeypatch):
     """Above MOST the least squares are solved on the CPU."""
     plane = pictures(1, (40, 51))[0]
-    small = prior.estimate(cuda.asarray(plane), 7)
+    small = estimate(cuda.asarray(plane), 7)
     monkeypatch.setattr(prior, "MOST", 5)
     monkeypatch.setattr(prior, "_search_there", None)
-    found = prior.estimate(cuda.asarray(plane), 7)
+    found = estimate(cuda.asarray(plane), 7)
     np.testing.assert_allclose(found, small, rtol=0, atol=1e-8)
 
 
