@@ -21,6 +21,8 @@ from __future__ import annotations
 import collections
 import re
 import reprlib
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -36,6 +38,7 @@ LONGEST_TEXT, LONGEST_ADVICE = 2000, 800
 """Characters of a message, and of an advice."""
 _LONGEST_WORD = 300
 """Characters of a name or another word, in what would be too long."""
+_INSIDE = ("snellen", "contextlib", "numpy", "torch")  # decorated functions, calls of modules
 
 
 def worded(text: str, option: Callable[[str], str]) -> str:
@@ -62,6 +65,14 @@ def worded(text: str, option: Callable[[str], str]) -> str:
 def plain(text: str) -> str:
     """Return a text as Python words it: names of parameters without their backticks."""
     return worded(text, lambda name: name)
+
+
+def caution(text: str) -> None:
+    """Warn (UserWarning), in `plain` text, at the line outside this package that called it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in _INSIDE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(plain(text), UserWarning, stacklevel=level)
 
 
 class SnellenError(Exception):

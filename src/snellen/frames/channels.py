@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from snellen.errors import InputError, quoted
+from snellen.errors import InputError, caution, quoted
 from snellen.frames import values
 from snellen.frames.arrays import library
-from snellen.frames.caution import caution
 
 Array = Any
 """An array of NumPy or CuPy."""

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageCms
 
-from snellen.errors import InputError, quoted
+from snellen.errors import InputError, caution, quoted
 from snellen.frames import lab
-from snellen.frames.caution import caution
 from snellen.frames.still_value import Array, widened
 from snellen.frames.tiff_kinds import WHITE_IS_ZERO, Kind, kind_of, left_out
 

@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.engine.prepared import allocating
-from snellen.errors import InputError
+from snellen.errors import InputError, caution
 from snellen.frames import arrays, white
 from snellen.frames.arrays import DLPack, Sample
 from snellen.frames.axes import Axes, check_dtype
-from snellen.frames.caution import caution
 from snellen.frames.channels import ChannelAxis, Channels
 from snellen.frames.frame import Format
 from snellen.frames.placement import choose_several

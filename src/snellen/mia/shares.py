@@ -60,7 +60,7 @@ def _by_pictures(devices: tuple[str, ...], array: Array, work: Work) -> Restored
 
     def batched(parts: list[Any]) -> Array:
         every = np.concatenate(parts)
-        return every.reshape(*axes.batch, *every.shape[1:])
+        return every.reshape((*axes.batch, *every.shape[1:]))
 
     runs = _shared(devices, count, work, tiles, restore)
     return Restored(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.frames.caution import caution
+from snellen.errors import caution
 from snellen.sources.traces import SIDE, looks_coded
 from snellen.upscaling.shipped import AUTO, known
 
