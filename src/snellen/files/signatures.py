@@ -13,8 +13,8 @@ HEAD = 4096
 UNREADABLE_ZIP = (
     OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, BadZipFile, zlib.error
 )  # fmt: skip
-"""What zipfile, and NumPy with it, raises for a harmed file. RuntimeError: it claims a password or
-a later version of the format (NotImplementedError)."""
+"""Exceptions of zipfile, and NumPy with it, for a harmed file. RuntimeError: it claims a password
+or a later version of the format (NotImplementedError)."""
 
 
 class Sort(Enum):
