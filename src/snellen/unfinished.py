@@ -23,15 +23,10 @@ _noted: dict[str, Callable[[], object]] = {}
 
 
 def note(path: str, remove: Callable[[], object]) -> None:
-    """Note a file or folder that is about to be made.
+    """Note a file or folder, by its absolute path, that is about to be made.
 
-    Parameters
-    ----------
-    path : str
-        Absolute.
-    remove : callable
-        Removes it, any number of times; its OSErrors are ignored. It is called in a signal's
-        handler too, so it takes no lock.
+    `remove` removes it, any number of times; its OSErrors are ignored. It is called in a signal's
+    handler too, so it takes no lock.
     """
     _noted[path] = remove
 
@@ -59,12 +54,7 @@ def remove(path: str) -> None:
 def folder(parent: Path | None = None, prefix: str = "snellen-") -> Iterator[Path]:
     """Yield a new folder for temporary files; it is removed with all that is in it.
 
-    Parameters
-    ----------
-    parent : Path, optional
-        Where it is made; None: where the system has its temporary files.
-    prefix : str
-        How its name begins.
+    By default it is made where the system has its temporary files.
     """
     import secrets
     import shutil

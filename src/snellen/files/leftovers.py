@@ -50,18 +50,9 @@ _LISTED = 10
 
 
 class Temporary:
-    """A hidden file beside an output, locked as long as it is open.
+    """A hidden file beside an output, whose links are all followed; locked as long as it is open.
 
-    Parameters
-    ----------
-    target : Path
-        The output, all links followed.
-
-    Attributes
-    ----------
-    path : Path
-    descriptor : int
-        Of the open file; -1 before `make`.
+    Its descriptor is −1 before `make`.
     """
 
     def __init__(self, target: Path) -> None:
@@ -71,15 +62,8 @@ class Temporary:
     def make(self, mode: int) -> None:
         """Make the file, empty; whatever interrupts this, `close` removes it.
 
-        Parameters
-        ----------
-        mode : int
-            Permissions, of which the system takes the umask's away.
-
-        Raises
-        ------
-        OSError
-            The folder takes no file.
+        From the permissions `mode` the system takes the umask's away. OSError: the folder takes no
+        file.
         """
         for _ in range(_TRIES):
             self.path = self._target.parent / _new_name(self._target)
@@ -166,12 +150,7 @@ def is_hidden(name: str) -> bool:
 def remove(folder: Path, output: str | None = None) -> str | None:
     """Remove what killed runs left of outputs; return a sentence about it, if there is any.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the outputs, all links followed.
-    output : str, optional
-        Name of the output; None: all that the folder holds.
+    All links of the folder are followed; without `output`, a name, it is all that the folder holds.
     """
     run = protection.current()
     if folder not in run.listings:

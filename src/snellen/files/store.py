@@ -49,10 +49,7 @@ def check_bucket(path: Remote) -> None:
 def upload(file: Path, path: Remote, overwrite: bool) -> None:
     """Write a whole file to an address of s3 or gs, where it appears at once.
 
-    Raises
-    ------
-    OSError, InputError
-        It cannot be written, or something is there without `overwrite`.
+    OSError or InputError: it cannot be written, or something is there without `overwrite`.
     """
     try:
         with waiting(path, "the store to take it"):

@@ -42,12 +42,8 @@ def cubic(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def phases(scale: int, phase: float) -> tuple[npt.NDArray[np.int64], Float32]:
     """Return the taps and weights of the output samples of one input cell, along one axis.
 
-    Returns
-    -------
-    first : (scale,) int64
-        First tap of output sample j, relative to input sample j // s, by j % s.
-    weights : (scale, 4) float32
-        Weights of the four taps; each row sums to 1 within rounding.
+    The first tap (scale,) int64 of output sample j is relative to input sample j // s, by j % s.
+    The weights (scale, 4) float32 of four taps sum to 1 within rounding.
     """
     position = np.arange(scale) / scale + (phase / scale - phase)
     first = np.floor(position).astype(np.int64) - 1

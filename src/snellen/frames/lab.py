@@ -32,16 +32,9 @@ _ROWS = 64
 def srgb(samples: Array, lightest: float, step: float, white: tuple[float, float] = D50) -> Array:
     """Return L*a*b* (H, W, 3), uint8 or uint16, as sRGB of as many bits.
 
-    What sRGB cannot show is clipped. a* and b* are offset by half of what their type holds.
-
-    Parameters
-    ----------
-    lightest : float
-        Sample of L* = 100.
-    step : float
-        Samples of a* and b* for one unit.
-    white : (float, float)
-        Chromaticity of the white that L*a*b* is relative to.
+    What sRGB cannot show is clipped. a* and b* are offset by half of what their type holds, and
+    `step` samples of them are one unit; L* = 100 is the sample `lightest`. L*a*b* is relative to a
+    white of this chromaticity.
     """
     out = np.empty_like(samples)
     most = np.iinfo(samples.dtype).max

@@ -21,13 +21,7 @@ SMALLEST = sum(MARGIN) + 1  # pixels of a side: one is pooled
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Which of the published versions of MAD is meant.
-
-    Raises
-    ------
-    InputError
-        No such version.
-    """
+    """Which of the published versions of MAD is meant (InputError: no such version)."""
 
     variant: str = "2011"
     """How grey I becomes lightness: "2011", k·I^(2.2/3), as in the authors' MATLAB code of

@@ -154,19 +154,9 @@ class Scorer(Holder):
         On a GPU the planes of the next pair are uploaded while one is computed, and the maps of the
         one before come back. Several GPUs take turns with pairs in main memory.
 
-        Parameters
-        ----------
-        reference, distorted : (height, width) array
-            As for `set_reference`, but they must not change until the function has returned: a pair
-            for which float32 does not suffice is scored once more. At most `slots` functions may be
-            outstanding. The last reference stays set.
-        maps : bool
-            As for `compare`.
-
-        Raises
-        ------
-        InputError
-            Not prepared, or a plane of another shape or type.
+        Planes, maps and errors are those of `set_reference` and `compare`, but planes must not
+        change until the function has returned: a pair for which float32 does not suffice is scored
+        once more. At most `slots` functions may be outstanding. The last reference stays set.
         """
         distorted, reference = self._check(distorted), self._check(reference)
         maps = values.flag("maps", maps)
@@ -179,20 +169,11 @@ class Scorer(Holder):
         On a GPU the next pairs are begun before the host waits for a score, as by `submit`. Several
         GPUs share a pair that is the only one.
 
-        Parameters
-        ----------
-        pairs : iterable of (reference, distorted)
-            Planes as for `set_reference`, which must not change until this call ends, as pairs for
-            which float32 does not suffice are scored once more. None for a reference means that of
-            the pair before, or the one that is set: such a pair takes half the work, as in
-            `compare`. The last reference stays set.
-        maps : bool
-            As for `compare`.
-
-        Raises
-        ------
-        InputError
-            As for `set_reference` and `compare`; the scores before are lost.
+        Pairs are (reference, distorted), planes as for `set_reference`, which must not change until
+        this call ends, as pairs for which float32 does not suffice are scored once more. None for a
+        reference means that of the pair before, or the one that is set: such a pair takes half the
+        work, as in `compare`. The last reference stays set. Errors are those of `set_reference` and
+        `compare`; the scores before are lost.
         """
         return self._runs(pairs, values.flag("maps", maps))
 
@@ -243,20 +224,10 @@ class Scorer(Holder):
 
     @in_turn
     def compare(self, distorted: Any, *, maps: bool = False) -> Score:
-        """Score a picture against the reference that is set.
+        """Score a picture, a plane as for `set_reference`, against the reference that is set.
 
-        Parameters
-        ----------
-        distorted : (height, width) array
-            As for `set_reference`.
-        maps : bool
-            Whether to return the maps of detection and appearance: new arrays, of NumPy or CuPy as
-            `distorted` is.
-
-        Raises
-        ------
-        InputError
-            No reference is set, or a plane of another shape or type.
+        With `maps` it returns those of detection and appearance, new arrays of NumPy or CuPy as
+        `distorted` is. InputError: no reference is set, or a plane of another shape or type.
         """
         distorted = self._check(distorted)
         return self._open().submit(None, distorted, values.flag("maps", maps))()

@@ -24,13 +24,10 @@ def statistics(response: Array, out: npt.NDArray[np.float64]) -> None:
     powers would lose the digits of skewness and kurtosis. In coarse scales, the values of a block
     differ little from their mean: even rounding |response| to float32 would change LO by 1e-5.
 
-    Parameters
-    ----------
-    response : (M, N, 2) float32 or float64
-        Real and imaginary parts of a subband.
-    out : (3, rows, columns) float64
-        Sample standard deviation; skewness; kurtosis (3 for a Gaussian). Skewness and kurtosis are
-        normalised by the population's standard deviation, and 0 where that is 0.
+    `response` (M, N, 2), float32 or float64, has the real and imaginary parts of a subband, `out`
+    (3, rows, columns) float64 gets sample standard deviation, skewness and kurtosis (3 for a
+    Gaussian), the latter two normalised by the population's standard deviation, and 0 where that is
+    0.
     """
     tiles = out.shape[2] + 3
     _statistics(

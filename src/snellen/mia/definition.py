@@ -60,13 +60,7 @@ EVERY = 10  # iterations between two checks of the progress; our default
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Variant of the iteration.
-
-    Raises
-    ------
-    InputError
-        A field is out of its range, or two fields contradict each other.
-    """
+    """Variant of the iteration (InputError: a field is out of range, or contradicts another)."""
 
     noise: str = "poisson"
     """Noise of y: "poisson", the Richardson–Lucy form, with 4M + 2 transforms per iteration for M

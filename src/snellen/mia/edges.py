@@ -47,12 +47,8 @@ def period(shape: tuple[int, int], side: int, edges: str) -> tuple[int, int]:
 def place(frames: Any, period: tuple[int, int], side: int, edges: str) -> tuple[Any, Any]:
     """Return frames (…, M, rows, columns) of one object on their period, and the first estimate f.
 
-    Returns
-    -------
-    y : (…, M, H, W)
-        Frames; unobserved samples are −1.
-    f : (…, H, W)
-        Mean of the frames. In the margin it is a straight line from each edge to the opposite one.
+    Unobserved samples of the frames (…, M, H, W) are −1. f (…, H, W) is the mean of the frames; in
+    the margin it is a straight line from each edge to the opposite one.
     """
     xp = library(frames)
     if edges == "taper":

@@ -40,19 +40,11 @@ class Frames:
         self, f: Array, h: Array, recentre: centre.Recentre, *, whole: np.dtype[Any] | None = None,
         peak: float = 1.0,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return pictures (B, rows, columns) and PSFs (B, M, K, K).
+        """Return pictures (B, rows, columns) and PSFs (B, M, K, K) of f (B, H, W), h (B, M, H, W).
 
-        Parameters
-        ----------
-        f : (B, H, W)
-            Estimates.
-        h : (B, M, H, W)
-            PSFs on the period.
-        recentre : bool or "whole"
-            Whether to centre PSFs, and move pictures by the opposite; "whole": by whole pixels.
-        whole : dtype, optional
-            Type of unsigned integers that the pictures are rounded and clipped to, whose white is
-            `peak`; None: they stay floats, whose white is 1.
+        With `recentre` PSFs are centred, and pictures move by the opposite; "whole": by whole
+        pixels. Pictures are rounded and clipped to `whole`, unsigned integers whose white is
+        `peak`, or stay floats (None), whose white is 1.
         """
         if recentre:
             whole_pixels = recentre == centre.WHOLE

@@ -85,18 +85,11 @@ def write(
 ) -> int:
     """Write a TIFF file, or a further page of one; return where the next page is to be noted.
 
-    Parameters
-    ----------
-    file : binary file
-        Empty, and seekable.
-    pixels : (H, W), (H, W, 2), (H, W, 3) or (H, W, 4) uint8, uint16 or float32
-        Grey, grey with alpha, RGB, RGB with alpha.
-    compression : str
-        One of `NUMBERS`; what follows is as of `Still`.
-    big : bool, optional
-        Whether it is a BigTIFF, which all pages have in common; None: by the size of this one.
-    behind : int, optional
-        What the page before has returned; None: this is the first page.
+    `file` is empty, and seekable. Pixels (H, W), (H, W, 2), (H, W, 3) or (H, W, 4), of uint8,
+    uint16 or float32, are grey, grey with alpha, RGB, RGB with alpha; `compression` is one of
+    `NUMBERS`, and what follows is as of `Still`. All pages have in common whether the file is a
+    BigTIFF, `big`; None: by the size of this one. `behind` is what the page before has returned;
+    None: this is the first.
     """
     pixels = pixels if pixels.ndim == 3 else pixels[..., None]
     height, width, samples = pixels.shape

@@ -209,16 +209,11 @@ def _roughness(plane: Float64, percent: float) -> float:
 def doubts(parts: list[tuple[Float64, Float64]], psf: Float64) -> tuple[float, float]:
     """Return two shares of what a restoration has changed, that are near 0 with the true PSF.
 
-    `parts` are those of a picture, float64, before and after.
-
-    Returns
-    -------
-    structure : float
-        What is not noise in what the model does not explain: the root of the covariance of its
-        neighbouring samples, beside the standard deviation of the change.
-    ringing : float
-        How far the result is beyond all values that are near in the input, on the mean, likewise.
-        Near is as far as the PSF spreads light, but REACH at least.
+    `parts` are those of a picture, float64, before and after. The first share is what is not noise
+    in what the model does not explain: the root of the covariance of its neighbouring samples,
+    beside the standard deviation of the change. The second, ringing, is how far the result is
+    beyond all values that are near in the input, on the mean, likewise. Near is as far as the PSF
+    spreads light, but REACH at least.
     """
     away = np.arange(len(psf)) - len(psf) // 2
     spread = float((psf * (away[:, None] ** 2 + away**2)).sum()) ** 0.5

@@ -25,20 +25,10 @@ LAST = 1e5  # β stays below this; ibid.
 def latent(
     y: Any, observed: Any, blur: Any, weight: float, curvature: tuple[Any, Any], at: Transform
 ) -> Any:
-    """Return the latent picture f, (H, W) float64.
+    """Return the latent picture f, (H, W) float64, of a periodic blurred one y of the same kind.
 
-    Parameters
-    ----------
-    y : (H, W) float64
-        The blurred picture, periodic.
-    observed, blur : (H, W // 2 + 1) complex128
-        Spectra of y, and of the PSF h.
-    weight : float
-        λ.
-    curvature : (H,) and (W // 2 + 1,) float64
-        Spectrum of the negative Laplacian, see `gradients.laplacian`.
-    at : Transform
-        Fourier transforms of this size.
+    `observed` and `blur` are the spectra (H, W // 2 + 1) complex128 of y and of the PSF h, `weight`
+    is λ, and `curvature` the spectrum of the negative Laplacian, see `gradients.laplacian`.
     """
     xp = library(y)
     data, power = xp.conj(blur) * observed, blur.real * blur.real + blur.imag * blur.imag

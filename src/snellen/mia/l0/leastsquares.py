@@ -35,21 +35,9 @@ def correlations(
 ) -> tuple[Float64, Float64]:
     """Return what the normal equations of a PSF need, in main memory; pictures' are added.
 
-    Parameters
-    ----------
-    sharp : pair of (H, W) float64
-        Gradients ∂f of the sharp picture.
-    blurred : pair of (H, W // 2 + 1) complex128
-        Spectra of the gradients ∂y of the blurred picture.
-    side : int
-        Side of the PSF's support in pixels, odd.
-
-    Returns
-    -------
-    own : (2 side − 1, 2 side − 1) float64
-        Autocorrelation of the sharp gradients.
-    other : (side, side) float64
-        Correlation of the sharp with the blurred gradients.
+    That is the autocorrelation of the sharp gradients ∂f (2 side − 1, 2 side − 1), and their
+    correlation with the blurred ones ∂y (side, side), float64. `sharp` are planes (H, W) float64,
+    `blurred` are spectra (H, W // 2 + 1) complex128; the side of the PSF's support, pixels, is odd.
     """
     xp = library(sharp[0])
     power, cross = 0.0, 0.0
