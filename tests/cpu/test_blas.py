@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -23,12 +23,7 @@ def counts():
 def many():
     """More than one BLAS thread before the test."""
     with threadpool_limits(1, "blas"), threadpool_limits(2, "blas"):
-        takes_two = set(counts()) == {2}
-        with threadpool_limits(1, "blas"):
-            takes_one = set(counts()) == {1}
-        if "vapoursynth" in sys.modules and not (takes_one and takes_two):
-            pytest.skip("OpenBLAS takes no other number after VapourSynth's threads have used it")
-        assert takes_two and len(counts()) >= 2  # NumPy's and SciPy's
+        assert set(counts()) == {2} and len(counts()) >= 2  # NumPy's and SciPy's
         yield
 
 
@@ -68,6 +63,36 @@ def test_a_second_thread_waits(many):
         assert set(counts()) == {1}
     worker.join(10)
     assert entered.is_set() and set(counts()) == {2}
+
+
+def in_a_thread(work):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def test_any_thread_limits_it(many):
+    """The thread that was first to set it lives on, and so threadpoolctl would heed no other."""
+
+    def inside():
+        with single_threaded():
+            return set(counts())
+
+    assert inside() == in_a_thread(inside) == {1}
+    threadpool_limits(2, "blas")  # for good, as programs do at their beginning
+    assert in_a_thread(inside) == inside() == {1}
+    assert set(counts()) == {2}
+
+
+def test_it_is_anyones_afterwards(many):
+    def inside():
+        with single_threaded():
+            pass
+
+    with ThreadPoolExecutor(1) as pool:  # whose thread lives on, as those of VapourSynth
+        pool.submit(inside).result()
+        for count in (1, 2):
+            with threadpool_limits(count, "blas"):
+                assert set(counts()) == {count}
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import scipy
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from snellen import process
 from snellen.cpu.external import External
@@ -65,9 +65,21 @@ def single_threaded() -> Iterator[None]:
     with _lock:
         with GATE:  # a fork meanwhile would leave OpenBLAS's own locks taken in the child
             _module()  # so that it is limited, too
+            _claim()
             limit = ThreadpoolController().limit(limits=1, user_api="blas")
         try:
             yield
         finally:
             with GATE:
+                _claim()
                 limit.restore_original_limits()
+                _claim()
+
+
+def _claim() -> None:
+    """Have threadpoolctl heed whichever thread is next to set the number of OpenBLAS's threads."""
+    # From 3.8 on it heeds the first one only, for as long as that lives, and ignores all others
+    # without a word: the main thread of a program, or a thread of VapourSynth.
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
