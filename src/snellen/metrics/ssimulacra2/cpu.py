@@ -30,6 +30,7 @@ Float32 = npt.NDArray[np.float32]
 
 ROWS = 16  # of a group
 COLUMNS = 128  # of a strip
+QUARTERS = COLUMNS // 4
 PIXELS = 256  # whose colours are computed at a time
 BEFORE, AFTER = 2 * RADIUS, RADIUS - 1  # columns of 0 around a transposed group
 
@@ -238,7 +239,7 @@ class Scale:
         """Blur down and compare; return the norms (component, norm, kind)."""
 
         def strip(c: int, left: int) -> Array:
-            sums = np.zeros(6 * COLUMNS)
+            sums = np.zeros(6 * QUARTERS)
             planes = self._planes[self._first[c] : self._first[c + 1]]
             maps = np.zeros((0, 0), np.float32) if self.maps is None else self.maps[c]
             _compare(
@@ -246,7 +247,7 @@ class Scale:
                 min(COLUMNS, self._width - left), np.zeros(COLUMNS, np.float32),
                 np.zeros(38 * COLUMNS, np.float32), self._weights[c], sums, maps,
             )  # fmt: skip
-            return sums.reshape(2, 3, COLUMNS).sum(axis=2)
+            return sums.reshape(2, 3, QUARTERS).sum(axis=2)
 
         tasks = [
             [pool.submit(strip, c, left) for left in range(0, self._width, COLUMNS)]
@@ -444,7 +445,7 @@ def _compare(planes, one, other, left, count, nothing, work, weights, sums, maps
     """Blur a strip of columns down, and compare row by row.
 
     `work` has rows of the strip: the blurred planes, the three maps, and of each plane the last
-    outputs of its three recursions, and those before.
+    outputs of its three recursions, and those before. Beyond the strip's columns it stays 0.
     """
     height = planes.shape[1]
     for y in range(1 - RADIUS, height):
@@ -454,7 +455,7 @@ def _compare(planes, one, other, left, count, nothing, work, weights, sums, maps
             _down(top, bottom, count, work[i * COLUMNS :], work[(8 + 6 * i) * COLUMNS :])
         if y >= 0:
             _maps(one[y, left:], other[y, left:], count, len(planes) > 2, work)
-            _add(work[5 * COLUMNS :], count, sums)
+            _add(work[5 * COLUMNS :], weights, sums)
             if len(maps):
                 _map(work[5 * COLUMNS :], count, weights, maps[y, left:])
 
@@ -495,14 +496,21 @@ def _maps(one, other, count, structure, work):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(values, count, sums):  # type: ignore[no-untyped-def]
-    """Add a row's values and their fourth powers to those of each column."""
+def _add(values, weights, sums):  # type: ignore[no-untyped-def]
+    """Add a row's values and their fourth powers, of maps that have a weight, in QUARTERS sums."""
     for i in range(3):
-        for x in range(count):
-            value = values[x + i * COLUMNS]
-            square = value * value
-            sums[x + i * COLUMNS] += np.float64(value)
-            sums[x + (3 + i) * COLUMNS] += np.float64(square * square)
+        if weights[i] > 0:
+            for x in range(QUARTERS):
+                a, b = values[x + i * COLUMNS], values[x + i * COLUMNS + QUARTERS]
+                c = values[x + i * COLUMNS + 2 * QUARTERS]
+                d = values[x + i * COLUMNS + 3 * QUARTERS]
+                sums[x + i * QUARTERS] += (np.float64(a) + np.float64(b)) + (
+                    np.float64(c) + np.float64(d)
+                )
+                aa, bb, cc, dd = a * a, b * b, c * c, d * d
+                sums[x + (3 + i) * QUARTERS] += (np.float64(aa * aa) + np.float64(bb * bb)) + (
+                    np.float64(cc * cc) + np.float64(dd * dd)
+                )
 
 
 @compiled
