@@ -74,8 +74,8 @@ def ssimulacra2(reference: Array, distorted: Array) -> float:
     ----------
     reference, distorted : (3, H, W) array
         Red, green and blue with the primaries of sRGB and BT.709, in linear light, from 0 (black)
-        to 1 (white), as float32: `linear` makes them. Values outside are taken as they are. At
-        least 8 × 8.
+        to 1 (white), as float32: `colours.Picture` makes them. Values outside are taken as they
+        are. At least 8 × 8.
 
     Returns
     -------
@@ -99,46 +99,6 @@ def maps(reference: Array, distorted: Array) -> tuple[float, list[Float32]]:
     all maps, enlarged, is that picture's score.
     """
     return _compared(reference, distorted, mapped=True)
-
-
-def linear(samples: Array, white: float = 255.0) -> Float32:
-    """Return sRGB as linear light, (3, H, W), by the reference program's approximation.
-
-    Parameters
-    ----------
-    samples : (H, W, 3 or more) or (H, W) array
-        Red, green, blue, or grey, with the transfer function of sRGB. A fourth channel is ignored.
-    white : float
-        The sample value of white: 2^bits − 1 of integers.
-    """
-    planes = np.moveaxis(samples[..., :3], -1, 0) if samples.ndim == 3 else samples[None]
-    if planes.dtype in (np.uint8, np.uint16) and planes.size > white:
-        table = _linear(np.arange(int(np.iinfo(planes.dtype).max) + 1), white)
-        light = table[planes]
-    else:
-        light = _linear(planes, white)
-    three: Float32 = np.ascontiguousarray(np.broadcast_to(light, (3, *planes.shape[1:])))
-    return three
-
-
-def _linear(values: Array, white: float) -> Float32:
-    """Return linear light: a quotient of polynomials, within 1e-6 of sRGB's power of 2.4."""
-    x = values.astype(np.float32) * _f(1 / white)
-    size = abs(x)
-    above, below = (_polynomial(size, factors) for factors in (definition.ABOVE, definition.BELOW))
-    light: Float32 = above / below
-    line = size <= _f(definition.KNEE)
-    light[line] = size[line] * (ONE / _f(definition.SLOPE))
-    np.copysign(light, x, out=light)
-    return light
-
-
-def _polynomial(x: Float32, factors: tuple[float, ...]) -> Float32:
-    """Return a polynomial, with products and sums rounded to float32 once."""
-    total = np.full_like(x, factors[-1])
-    for factor in factors[-2::-1]:
-        total = (total.astype(np.float64) * x + np.float64(_f(factor))).astype(np.float32)
-    return total
 
 
 def _checked(reference: Array, distorted: Array) -> tuple[Float32, Float32]:

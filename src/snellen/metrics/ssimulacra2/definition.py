@@ -78,12 +78,6 @@ GAIN, EXPONENT = 10.0, 0.6276336467831387  # score = 100 − 10 (their sum) ^ 0.
 BEST = 100.0
 """The score of equal pictures; there is no lower limit."""
 
-# sRGB v to linear light: above KNEE, ABOVE(v) / BELOW(v), polynomials from the constant term up;
-# else v / SLOPE. `transfer_functions-inl.h`, TF_SRGB
-KNEE, SLOPE = 0.04045, 12.92
-ABOVE = (2.200248328e-04, 1.043637593e-02, 1.624820318e-01, 7.961564959e-01, 8.210152774e-01)
-BELOW = (2.631846970e-01, 1.076976492e00, 4.987528350e-01, -5.512498495e-02, 6.521209011e-03)
-
 KINDS = ("error", "ringing", "blur")
 """Maps of a component: the error of SSIM; edges that only the distorted picture has; edges that
 only the reference has."""
