@@ -39,14 +39,8 @@ _OWN = 0o600
 def check_target(target: Path, source: protection.File | None, overwrite: bool) -> None:
     """Refuse an output file that cannot or must not be written, before any work is done.
 
-    Parameters
-    ----------
-    target : Path
-        The output file.
-    source : Path, stream or None
-        An input, which must not be overwritten; those of `protected` are known without it.
-    overwrite : bool
-        Whether an existing file may be replaced.
+    `source` is an input, which must not be overwritten; those of `protected` are known without it.
+    Only with `overwrite` an existing file may be replaced.
 
     Raises
     ------
@@ -89,12 +83,9 @@ def _check_existing(target: Path, goal: Path, found: os.stat_result, overwrite: 
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder in which no file can be made: make one, and remove it.
+    """Refuse (OutputError) a folder in which no file can be made: make one, and remove it.
 
-    Raises
-    ------
-    OutputError
-        The folder does not exist, is read-only or full.
+    It does not exist, is read-only or full.
     """
     try:
         _try(folder / "file")
@@ -123,10 +114,7 @@ def _try(target: Path) -> None:
 def writing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator[io.BufferedRandom]:
     """Yield a binary file that becomes `target` when the block ends, as of `replacing`.
 
-    Raises
-    ------
-    OutputError
-        As of `replacing`; every OSError of the block is one, which names `target`.
+    Every OSError of the block is an OutputError, which names `target`.
     """
     with (
         _os_errors_as_output_errors(target),
@@ -164,29 +152,16 @@ class _File(io.BufferedRandom):
 def replacing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator[Path]:
     """Yield a hidden temporary file in the target's folder; rename it to `target` at the end.
 
-    After an error, or if `target` has come to exist in the meantime without `overwrite`, the
-    temporary file is removed and `target` stays as it was. A symbolic link is followed once, at the
-    beginning: the file that it names is replaced. The new file gets the old one's permissions, and
-    its owner and group as far as the system lets them be set; access control lists and extended
-    attributes are those of any new file in the folder. Before the rename the file's contents are on
-    the disk (fsync), after it the folder's.
+    It is empty, with the suffix of `target`. After an error, or if `target` has come to exist in
+    the meantime without `overwrite`, the temporary file is removed and `target` stays as it was. A
+    symbolic link is followed once, at the beginning: the file that it names is replaced. The new
+    file gets the old one's permissions, and its owner and group as far as the system lets them be
+    set; access control lists and extended attributes are those of any new file in the folder.
+    Before the rename the file's contents are on the disk (fsync), after it the folder's; unless
+    they are `synced` a loss of power may leave the file empty or damaged: whoever reads it must
+    notice that.
 
     What killed runs left of this output is removed first, and reported to the current run.
-
-    Parameters
-    ----------
-    target : Path
-        The output file.
-    overwrite : bool
-        Whether an existing file may be replaced.
-    synced : bool
-        Whether to wait for the disk. Otherwise a loss of power may leave the file empty or
-        damaged: whoever reads it must notice that.
-
-    Yields
-    ------
-    Path
-        The temporary file: empty, with the suffix of `target`.
 
     Raises
     ------
@@ -218,12 +193,7 @@ def replacing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator
 def adopt(files: Iterable[Path], folder: Path, overwrite: bool) -> None:
     """Move complete files, which nobody else writes, into a folder of the same file system.
 
-    A file that is replaced passes on its permissions, as of `replacing`.
-
-    Raises
-    ------
-    OutputError
-        As of `replacing`.
+    A file that is replaced passes on its permissions; errors, too, are those of `replacing`.
     """
     for file in files:
         target = folder / file.name

@@ -139,12 +139,11 @@ def protected(
     """Protect files that are read from every output of this process, until the block ends.
 
     Blocks may be nested, and several threads may have theirs. The outputs of one outermost block
-    are those of one run: none of them replaces another one.
+    are those of one run: none of them replaces another one. Files that do not exist, pipes and
+    devices are ignored.
 
     Parameters
     ----------
-    files : iterable of Path or stream
-        What is read. Files that do not exist, pipes and devices are ignored.
     warn : callable, optional
         Called with an output's name and a sentence: which files of a killed run were removed.
     naming : callable, optional
@@ -210,15 +209,9 @@ def check_streams() -> None:
 
 
 def check_stream(stream: IO[Any] | None, words: str, source: File | None = None) -> None:
-    """Refuse (InputError) a stream that goes into a file that is read.
+    """Refuse (InputError) a stream that goes into a file that is read; `source` is a further one.
 
-    Parameters
-    ----------
-    stream : stream or None
-    words : str
-        What messages call it.
-    source : Path, stream or None
-        A further file that is read.
+    Messages call the stream by `words`.
     """
     what = identity(stream)
     if what is None or stream is None:

@@ -49,19 +49,10 @@ class Axes:
     ) -> Axes:
         """Return the axes of an array of this shape.
 
-        Parameters
-        ----------
-        channels : tuple of int
-            Lengths of the last of three or more axes that make it the axis of channels.
-        least : int
-            Least rows and columns of a picture.
-        frames : bool
-            Whether the first axis holds frames of one object; then there is no batch.
-
-        Raises
-        ------
-        InputError
-            The array has too few axes, or too small pictures.
+        `channels` are lengths of the last of three or more axes that make it the axis of channels,
+        `least` is that of rows and columns of a picture. With `frames` the first axis holds frames
+        of one object; then there is no batch. InputError: the array has too few axes, or too small
+        pictures.
         """
         shape = tuple(shape)
         colour = len(shape) >= 3 and shape[-1] in channels

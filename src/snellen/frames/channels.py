@@ -47,25 +47,13 @@ class Channels:
     ) -> Channels:
         """Return the channels of an array of a shape, by the caller's `channel_axis`.
 
-        Parameters
-        ----------
-        lengths : tuple of int
-            Numbers of channels that the method takes beside one.
-        alpha : bool
-            Whether a last axis of 4, where 4 is none of `lengths`, is taken for columns; else it
-            is refused as transparency.
-        frames : bool
-            Whether the caller says that the first axis holds frames of one object.
+        The method takes one channel, or so many as one of `lengths`. A last axis of 4, where 4 is
+        none of these, is taken for columns (`alpha`), or else refused as transparency. With
+        `frames` the caller says that the first axis holds frames of one object.
 
-        Warns
-        -----
-        UserWarning
-            "auto" takes an array as grey pictures whose third axis from the end looks like RGB.
-
-        Raises
-        ------
-        InputError
-            No such axis, or another number of channels; "auto" with a last axis of 1 or 2.
+        UserWarning: "auto" takes an array as grey pictures whose third axis from the end looks like
+        RGB. InputError: no such axis, or another number of channels; "auto" with a last axis of 1
+        or 2.
         """
         shape = tuple(shape)
         if isinstance(channel_axis, str) and values.plain(channel_axis) == "auto":

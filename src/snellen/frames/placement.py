@@ -22,12 +22,8 @@ def choose(image: Any, device: str | Sequence[str], method: str) -> str:
     processed on the device that `device`, see `device.several`, names. `method` is the method's
     name, for the error where it names several GPUs.
 
-    Raises
-    ------
-    InputError
-        The array is on a GPU that cannot be used, or on another one than `device` names.
-    DeviceError
-        The device cannot be used, its name is unknown, or there are several.
+    InputError: the array is on a GPU that cannot be used, or on another one than `device` names.
+    DeviceError: the device cannot be used, its name is unknown, or there are several.
     """
     home = arrays.place(image)
     name, *others = devices.names(device)

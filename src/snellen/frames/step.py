@@ -58,17 +58,8 @@ class Step:
     def outcome(self, format: Format, frames: int) -> Format:
         """Return the format of the results before `prepare`, except for their depth.
 
-        Parameters
-        ----------
-        format : Format
-            Of the frames to come.
-        frames : int
-            At least so many frames will come.
-
-        Raises
-        ------
-        InputError
-            The step cannot work on such frames, or on so many.
+        At least so many frames of `format` will come. InputError: the step cannot work on such
+        frames, or on so many.
         """
         return format
 
@@ -77,15 +68,9 @@ class Step:
     ) -> Format:
         """Allocate and compile for frames of `format`; return the format of the results.
 
-        Parameters
-        ----------
-        format : Format
-            Of the frames to come.
-        bits : int, optional
-            Depth of the result's samples; None: the depth of `format`.
-        on_device : bool
-            Whether the planes of results stay on the GPU of `traits`, as CuPy arrays, for the next
-            step of a chain.
+        `bits` is the depth of the result's samples; None: the depth of `format`. With `on_device`
+        the planes of results stay on the GPU of `traits`, as CuPy arrays, for the next step of a
+        chain.
         """
         raise NotImplementedError
 

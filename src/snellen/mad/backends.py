@@ -136,20 +136,12 @@ class Backends:
     ) -> Callable[[], Score]:  # fmt: skip
         """Begin a comparison of checked planes; return a function that waits for the score.
 
-        Parameters
-        ----------
-        reference : array or None
-            None stands for the reference that is set.
-        in_flight : bool
-            Other pairs follow before the score is asked for. Several GPUs take turns then with
-            pairs in main memory; else they share the pair.
-        known : array, optional
-            The array that the reference was set from, where it is still as it was.
-        to_host : bool
-            Whether maps are NumPy's, whatever the planes are.
-        eager : bool
-            Whether the GPU begins before anybody has looked for flat areas, unless the pair before
-            had some: it finds them, too, but then the pair is scored twice.
+        None stands for the reference that is set; `known` is the array that it was set from, where
+        that is still as it was. With `in_flight` other pairs follow before the score is asked for:
+        several GPUs take turns then with pairs in main memory; else they share the pair. With
+        `to_host` maps are NumPy's, whatever the planes are. With `eager` the GPU begins before
+        anybody has looked for flat areas, unless the pair before had some: it finds them, too, but
+        then the pair is scored twice.
         """
         if reference is None and self._source is None:
             raise InputError(

@@ -86,18 +86,12 @@ class Pictures:
     ) -> Restored:  # fmt: skip
         """Return the result of a batch.
 
-        Parameters
-        ----------
-        frames : (B, M, rows, columns), or only the first sample of each picture
-            As they were given.
-        flat : (B,)
-            Which pictures have one value only. These say nothing of their blur: they are returned
-            unchanged, with the PSF that they started from and a fit of 0.
-        start : (B, M, H, W)
-            The PSFs that the pictures started from, on the period.
-        estimates : (B, rows, columns), (B, M, K, K), (B,) float64
-            Pictures, integers as they are to be, floats with a white of 1; their PSFs; the data
-            fidelity. The last is written to.
+        `frames` (B, M, rows, columns) are as they were given, or only the first sample of each
+        picture. Pictures that are `flat` (B,) have one value only, which says nothing of their
+        blur: they are returned unchanged, with the PSF that they started from and a fit of 0.
+        `start` (B, M, H, W) are those PSFs, on the period. The estimates are pictures (B, rows,
+        columns), integers as they are to be, floats with a white of 1; their PSFs (B, M, K, K); and
+        the data fidelity (B,) float64, which is written to.
         """
         sharp, blurs, fit = estimates
         peak, (dtype, white) = self.white(frames.dtype), self.result(frames.dtype)

@@ -56,13 +56,9 @@ def given(psf: Any, name: str = "psf") -> Float64:
     """Return a user's PSFs (…, rows, columns) as (…, K, K) float64, each of sum 1.
 
     K is the longer side, made odd. The middle of a side n is at n // 2 for odd and even n, and
-    stays in the middle. `name` is that of the parameter or the file, for errors.
-
-    Raises
-    ------
-    InputError
-        The array has fewer than two axes or is empty, or a PSF has negative, infinite or NaN values
-        or is 0 everywhere.
+    stays in the middle. `name` is that of the parameter or the file, for errors. InputError: the
+    array has fewer than two axes or is empty, or a PSF has negative, infinite or NaN values or is 0
+    everywhere.
     """
     plane = np.asarray(psf)
     shown, parameter = (f"`{name}`", name) if name.isidentifier() else (name, None)

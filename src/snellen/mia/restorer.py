@@ -135,21 +135,13 @@ class Restorer:
         self, image: Any, start: Any, how: Run, callback: Callback | None = None, *,
         warm: bool = False, on_device: bool = False,
     ) -> tuple[Restored, Any]:  # fmt: skip
-        """Restore a batch on CuPy's current stream.
+        """Restore a batch on CuPy's current stream; return the result, and the next start.
 
-        Parameters
-        ----------
-        image : array
-            As `Pictures.check` returns it: NumPy, or CuPy on this GPU.
-        start : (B, M, H, W)
-            The PSFs to start from, on the period.
-        how, callback
-            See `Deblurrer.run` about the callback.
-        warm : bool
-            Whether the next start, which is returned, too, is a new array of the PSFs that were
-            found here, but for pictures of one value; else it is `start` itself.
-        on_device : bool
-            Whether results stay on the GPU where the pictures are in main memory.
+        `image` is what `Pictures.check` returns, NumPy's, or CuPy's on this GPU; `start` (B, M, H,
+        W) are the PSFs to start from, on the period; for the callback see `Deblurrer.run`. The next
+        start is `start` itself, or with `warm` a new array of the PSFs that were found here, but
+        for pictures of one value. With `on_device` results stay on the GPU where the pictures are
+        in main memory.
         """
         at, backend, peak = self.frames, self.backend, self.pictures.white(image.dtype)
         frames = image.reshape(self.pictures.whole)

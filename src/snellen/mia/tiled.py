@@ -61,14 +61,9 @@ class TiledDeblurrer:
         """Get ready for pictures (rows, columns); return whether they are to be code values.
 
         `given` and `made` are the codes of pictures and of results, where these may be code values:
-        in flight. Otherwise they are float32, black 0 and white 1.
-
-        Raises
-        ------
-        InputError
-            The tiles are smaller than the PSF, or this is larger than the picture.
-        DeviceError
-            The GPU's memory does not suffice.
+        in flight. Otherwise they are float32, black 0 and white 1. InputError: the tiles are
+        smaller than the PSF, or this is larger than the picture. DeviceError: the GPU's memory does
+        not suffice.
         """
         self.close()
         method = self._deblurrer.method(Format(shape[1], shape[0], 0))

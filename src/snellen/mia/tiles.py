@@ -27,7 +27,7 @@ class Tiles:
     most by half a tile. A tile is less accurate within K // 2 samples of its edge; there only its
     neighbour counts. In the middle half of the overlap, a raised cosine blends the two. On a GPU
     one kernel cuts all tiles and one blends them (cuda/tiles.py); they round as NumPy does, so that
-    results have the same bits.
+    results have the same bits. InputError: `tile` is smaller than the PSF, or not an integer.
 
     Attributes
     ----------
@@ -37,11 +37,6 @@ class Tiles:
         Number of tiles down and across.
     lines : (…, …)
         Of the rows, then of the columns: where the tiles begin, and the weights of their samples.
-
-    Raises
-    ------
-    InputError
-        `tile` is smaller than the PSF, or not an integer.
     """
 
     def __init__(self, shape: tuple[int, int], tile: int, side: int):

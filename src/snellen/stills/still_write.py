@@ -31,20 +31,12 @@ def write(
 ) -> None:
     """Write an image file in the format of its suffix; it appears only when it is complete.
 
-    Parameters
-    ----------
-    quality : int, optional
-        1 … 100, for formats with loss; 100 of WebP is lossless. None: 95 for JPEG, 90 for AVIF,
-        lossless for WebP. Other formats ignore it.
-    before : callable, optional
-        Called when the file is complete, before it gets its name: writes what goes with it.
+    `quality` is 1 … 100, for formats with loss; 100 of WebP is lossless. None: 95 for JPEG, 90 for
+    AVIF, lossless for WebP. Other formats ignore it. `before` is called when the file is complete,
+    before it gets its name: it writes what goes with it.
 
-    Raises
-    ------
-    InputError
-        The format is unknown or cannot hold the pixels.
-    OutputError
-        The disk is full or not writable, or the file exists and `overwrite` is False.
+    InputError: the format is unknown or cannot hold the pixels. OutputError: the disk is full or
+    not writable, or the file exists and `overwrite` is False.
     """
     check(path, still)
     still = _described(still)

@@ -59,14 +59,10 @@ def candidates(image: Any, psf_size: int = PSF_SIZE, progress: Progress | None =
     the term with β = 10⁵ drowns that of the blur, and one picture in three leads to another PSF
     (lab/mia-l0.md). For a constant picture the PSF is the Gaussian from which MIA starts.
 
-    Parameters
-    ----------
-    image : (rows, columns) float32 or float64
-        Luma, as a NumPy array or as a CuPy array on the current GPU; not smaller than the PSF. The
-        range of its values does not matter, see `exposure`.
-    psf_size : int
-        Side of the PSF's support in pixels; an even one is increased by one. A support a little
-        larger than the blur works best.
+    `image` (rows, columns), float32 or float64, is luma, of NumPy or of CuPy on the current GPU,
+    and not smaller than the PSF; the range of its values does not matter, see `exposure`.
+    `psf_size` is the side of the PSF's support in pixels; an even one is increased by one. A
+    support a little larger than the blur works best.
     """
     side = psfs.side(psf_size)
     starts = [(side, 1.0)]
