@@ -156,10 +156,10 @@ def replacing(target: Path, overwrite: bool, *, synced: bool = True) -> Iterator
     the meantime without `overwrite`, the temporary file is removed and `target` stays as it was. A
     symbolic link is followed once, at the beginning: the file that it names is replaced. The new
     file gets the old one's permissions, and its owner and group as far as the system lets them be
-    set; access control lists and extended attributes are those of any new file in the folder.
-    Before the rename the file's contents are on the disk (fsync), after it the folder's; unless
-    they are `synced` a loss of power may leave the file empty or damaged: whoever reads it must
-    notice that.
+    set; access control lists and extended attributes are those of any new file in the folder. With
+    `synced` the file's contents are on the disk (fsync) before the rename, and the folder's after
+    it; otherwise a loss of power may leave the file empty or damaged: whoever reads it must notice
+    that.
 
     What killed runs left of this output is removed first, and reported to the current run.
 
