@@ -27,7 +27,7 @@ from snellen.frames.bicubic import TAPS, cubic
 from snellen.frames.colour import KB, KG, KR
 from snellen.frames.frame import Format, Plane
 from snellen.stills import damage
-from snellen.stills.image_file import opened_image
+from snellen.stills.image_file import opened_file, pillow_image
 
 Float32 = npt.NDArray[np.float32]
 
@@ -108,16 +108,17 @@ def luma(path: str | Path, damaged: dict[Path, tuple[str, ...]] | None = None) -
     InputError
         The file cannot be read, or has more than 8 bits a sample.
     """
-    with opened_image(Path(path)) as (image, file, said):
+    path = Path(path)
+    with opened_file(path) as (file, said), pillow_image(path, file) as image:
         if image.mode not in {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}:
             raise InputError(
-                f"{Path(path).name}: got samples of kind {image.mode}; expected 8-bit grey or RGB",
+                f"{path.name}: got samples of kind {image.mode}; expected 8-bit grey or RGB",
                 advice="convert the image",
             )
         grey = image.mode in {"1", "L", "LA"}
         pixels = np.asarray(image.convert("L" if grey else "RGB"), np.float64)
         if damaged is not None and (found := damage.found(file, image, said)):
-            damaged[Path(path)] = found
+            damaged[path] = found
     plane = pixels if grey else BLACK + pixels @ np.array(LUMA)
     return (np.floor(plane + 0.5) / 255).astype(np.float32)
 

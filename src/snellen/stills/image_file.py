@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
 
@@ -40,16 +40,6 @@ _WHOLE_BYTES = 1 << 29
 """Most bytes of a file that is read into memory as a whole, before its header is."""
 _FILLING, _SEGMENTS = 1 << 16, 1 << 16
 """Most bytes between two segments of a JPEG's header, which Pillow reads one by one; segments."""
-
-
-class OpenImage(NamedTuple):
-    """An image file that has been opened."""
-
-    image: Image.Image
-    file: BinaryIO
-    """The file, whose position belongs to `image` until the pixels are loaded."""
-    said: list[str]
-    """Messages of libtiff while it decodes."""
 
 
 class _UnidentifiedError(Exception):
@@ -188,16 +178,6 @@ def check_header(path: Path, image: Image.Image, file: BinaryIO) -> None:
     most = _RAW if decoder in ("raw", "ppm") else _PACKED if decoder in _PACKERS else None
     if most is not None and image.format not in ("AVIF", "WEBP"):  # whose tiles are raw ones
         limits.check_plausible(path, *image.size, size_of(file), most, _SLACK)
-
-
-@contextmanager
-def opened_image(path: Path) -> Iterator[OpenImage]:
-    """Open an image file of any colours; raise its errors, and those of the block, as InputError.
-
-    The size has been checked; the pixels are not loaded.
-    """
-    with opened_file(path) as (file, said), pillow_image(path, file) as image:
-        yield OpenImage(image, file, said)
 
 
 def size_of(file: BinaryIO) -> int:
