@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.sources import stills
-from snellen.sources import material
-from snellen.sources.degrade import Bytes, Float32, whole
 from snellen.sources.kind import sharpness
 from snellen.upscaling.models import read
 from snellen.video.source.places import PLACES
 from snellen_lab.bench.quality import methods
 from snellen_lab.cnn.pictures import names
 from snellen_lab.protocol import psnr
+from snellen_lab.sources import material
+from snellen_lab.sources.degrade import Bytes, Float32, whole
 
 BLURS = (0.0, 0.4, 0.6, 0.8, 1.0)  # σ in pixels of the large picture
 THRESHOLDS = (-0.5, -0.6, -0.7, -0.8, -0.9, -1.0, -1.1, -1.2)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.sources import material, pack
-from snellen.sources.coder import libraries
-from snellen.sources.degrade import Bytes
 from snellen_lab import protocol
 from snellen_lab.cnn.pictures import attribution, names
+from snellen_lab.sources import material, pack
+from snellen_lab.sources.coder import libraries
+from snellen_lab.sources.degrade import Bytes
 
 
 def stills(folder: Path) -> dict[str, Bytes]:

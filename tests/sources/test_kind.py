@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from snellen.sources import kind
-from snellen.sources.coder import Coding, coded
-from snellen.sources.degrade import blurred, shrunk
 from snellen.sources.kind import SOFT, SOFT_SCENE, decide, sharpness
+from snellen_lab.sources.coder import Coding, coded
+from snellen_lab.sources.degrade import blurred, shrunk
 
 
 def still(shape=(400, 440)):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.sources.coder import Coding, coded
 from snellen.sources.traces import looks_coded
+from snellen_lab.sources.coder import Coding, coded
 
 SIZE = (192, 256)
 

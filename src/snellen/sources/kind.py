@@ -18,8 +18,7 @@ from math import log2
 import numpy as np
 import numpy.typing as npt
 
-from snellen.sources.degrade import Bytes
-from snellen.sources.traces import looks_coded
+from snellen.sources.traces import Bytes, looks_coded
 
 Float32 = npt.NDArray[np.float32]
 

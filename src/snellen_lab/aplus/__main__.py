@@ -2,8 +2,8 @@
 
 python -m snellen_lab.aplus SOURCE OUT --scale 2 [--sizes 12] [--shifts 1] [--set classes=4 …]
 
-SOURCE is a folder of pictures, or a pack (snellen.sources.pack). Pictures of a pack that are held
-out are measured at the end.
+SOURCE is a folder of pictures, or a pack (snellen_lab.sources.pack). Pictures of a pack that are
+held out are measured at the end.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from snellen._version import __version__
 from snellen.errors import InputError
-from snellen.sources.pack import Item, read
 from snellen_lab.aplus.oriented import Pair, Settings, clean, train
 from snellen_lab.aplus.train import psnr_table
 from snellen_lab.protocol import crop, planes
+from snellen_lab.sources.pack import Item, read
 
 Float32 = npt.NDArray[np.float32]
 TYPES: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}

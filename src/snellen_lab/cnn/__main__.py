@@ -63,8 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _pack(given: argparse.Namespace) -> int:
-    from snellen.sources import pack
     from snellen_lab.cnn.pictures import Folder, attribution, every, names
+    from snellen_lab.sources import pack
 
     folders, about = [Folder(path) for path in given.folder], {"source": "clean"}
     if given.trainset:
@@ -81,10 +81,10 @@ def _train(given: argparse.Namespace) -> int:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch
 
-    from snellen.sources.pack import read
     from snellen_lab.cnn.data import pairs, validation
     from snellen_lab.cnn.learner import Settings, Task
     from snellen_lab.cnn.run import Run
+    from snellen_lab.sources.pack import read
 
     tasks = []
     for text in given.task:

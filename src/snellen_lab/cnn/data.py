@@ -16,8 +16,8 @@ from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic
-from snellen.sources.pack import Item
 from snellen_lab.protocol import crop, shrink
+from snellen_lab.sources.pack import Item
 
 Float32 = npt.NDArray[np.float32]
 Int64 = npt.NDArray[np.int64]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from snellen.sources.pack import Codes, Item
 from snellen_lab.protocol import luma, pictures
+from snellen_lab.sources.pack import Codes, Item
 
 
 @dataclass(frozen=True)

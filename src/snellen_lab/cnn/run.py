@@ -19,12 +19,12 @@ from snellen.cnn.model import Model
 from snellen.errors import InputError
 from snellen.files import atomic
 from snellen.files.opening import contents
-from snellen.sources.pack import Pack, read
 from snellen_lab.cnn.beginning import beginning
 from snellen_lab.cnn.data import Pair, Patches, pairs, validation
 from snellen_lab.cnn.learner import TYPES, Learner, Settings, Task
 from snellen_lab.cnn.level import levelled
 from snellen_lab.cnn.network import Network
+from snellen_lab.sources.pack import Pack, read
 
 RESERVE = 20.0  # seconds of a limited time for validation and files at its end
 KEEP = 60.0  # seconds between checkpoints

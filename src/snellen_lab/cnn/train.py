@@ -18,9 +18,9 @@ from snellen.cnn.training import NetworkReport, NetworkSettings
 from snellen.cpu.threads import available
 from snellen.errors import DeviceError, InputError
 from snellen.frames.values import decimal
-from snellen.sources.pack import Item, Pack, digest
 from snellen_lab.cnn.learner import Settings, Task
 from snellen_lab.cnn.run import Run
+from snellen_lab.sources.pack import Item, Pack, digest
 
 Float32 = npt.NDArray[np.float32]
 

@@ -10,14 +10,14 @@ import pytest
 from PIL import Image
 
 from snellen.aplus.symmetry import Kind, adapted, kinds, turned
-from snellen.sources import pack
-from snellen.sources.pack import Item
 from snellen.upscaling.models import load
 from snellen_lab.aplus.__main__ import main
 from snellen_lab.aplus.clusters import clusters, nearest
 from snellen_lab.aplus.equations import Equations
 from snellen_lab.aplus.oriented import Settings, clean, train
 from snellen_lab.aplus.train import psnr_table
+from snellen_lab.sources import pack
+from snellen_lab.sources.pack import Item
 from support.aplus import reference
 from support.aplus.drawings import drawing
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from snellen.cnn.model import TENSORS, read
-from snellen.sources import pack
+from snellen_lab.sources import pack
 from support.cnn import reference
 
 torch = pytest.importorskip("torch")

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.sources import material
-from snellen.sources.coder import Coded, Coding, coded
-from snellen.sources.degrade import Bytes, resized, shrunk, whole
+from snellen_lab.sources import material
+from snellen_lab.sources.coder import Coded, Coding, coded
+from snellen_lab.sources.degrade import Bytes, resized, shrunk, whole
 
 FRAMES = 12  # of a clip
 USED = (5, 9)  # frames that are measured: rate control has settled

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from snellen.mad.image import score
 from snellen.metrics.ssim import ssim
-from snellen.sources.degrade import Bytes, whole
 from snellen_lab.protocol import psnr
+from snellen_lab.sources.degrade import Bytes, whole
 
 Float32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from snellen.errors import InputError
 from snellen.frames.bicubic import bicubic as keys
 from snellen.frames.frame import Format, Frame
-from snellen.sources.degrade import resized
 from snellen.upscaling import shipped
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.upscaler import Upscaler
 from snellen_lab.protocol import luma
+from snellen_lab.sources.degrade import resized
 
 Float32 = npt.NDArray[np.float32]
 Method = Callable[[Float32, int, str], Float32 | None]

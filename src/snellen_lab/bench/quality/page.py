@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from snellen.sources.degrade import Bytes, whole
 from snellen_lab.bench.quality.measures import box
+from snellen_lab.sources.degrade import Bytes, whole
 
 Float32 = npt.NDArray[np.float32]
 

@@ -12,7 +12,6 @@ import numpy as np
 from snellen.bench import runner
 from snellen.errors import InputError, OutputError
 from snellen.gpu import device as devices
-from snellen.sources.coder import libraries
 from snellen.stills.still import SUFFIXES
 from snellen.upscaling.models import load
 from snellen_lab import protocol
@@ -21,6 +20,7 @@ from snellen_lab.bench.quality.clips import USED, Clip, film, moved
 from snellen_lab.bench.quality.methods import FILTERS, Method
 from snellen_lab.bench.quality.page import page
 from snellen_lab.bench.quality.run import Run, medians
+from snellen_lab.sources.coder import libraries
 
 SETS = ("Set5", "Set14")
 """Folders of $SNELLEN_DATA that are measured where no pictures are named."""

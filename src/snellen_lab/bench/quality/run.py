@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from snellen.sources.degrade import Bytes, whole
 from snellen_lab import protocol
 from snellen_lab.bench.quality import measures
 from snellen_lab.bench.quality.clips import SOURCES, USED, Clip
 from snellen_lab.bench.quality.methods import Method, bicubic
 from snellen_lab.bench.quality.page import Row, row
+from snellen_lab.sources.degrade import Bytes, whole
 
 Float32 = npt.NDArray[np.float32]
 Say = Callable[[str], None]

@@ -11,11 +11,11 @@ from PIL import Image
 
 from benchmarks import quality_crops
 from snellen.errors import InputError, ModelError
-from snellen.sources.coder import Coding
-from snellen.sources.degrade import blurred
 from snellen.upscaling import shipped
 from snellen_lab.bench.quality import clips, methods, page, report
 from snellen_lab.bench.quality.run import Run, medians
+from snellen_lab.sources.coder import Coding
+from snellen_lab.sources.degrade import blurred
 from support.cli import run as command
 from support.cnn import reference
 

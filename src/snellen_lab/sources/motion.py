@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from snellen.sources.degrade import Bytes, whole
+from snellen_lab.sources.degrade import Bytes, whole
 
 FASTEST = 6  # pixels a frame
 ZOOMS = 0.3  # share of clips that zoom

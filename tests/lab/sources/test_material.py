@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.sources import material
-from snellen.sources.coder import SMALLEST, Coding, coded
-from snellen.sources.degrade import KERNELS, blurred, resized, shrunk
-from snellen.sources.motion import FASTEST, shown, windows
+from snellen_lab.sources import material
+from snellen_lab.sources.coder import SMALLEST, Coding, coded
+from snellen_lab.sources.degrade import KERNELS, blurred, resized, shrunk
+from snellen_lab.sources.motion import FASTEST, shown, windows
 
 
 def still(seed=0, shape=(224, 248)):

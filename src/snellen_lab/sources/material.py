@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError
-from snellen.sources.coder import PRESETS, SMALLEST, Coded, Coding, coded
-from snellen.sources.degrade import KERNELS, Bytes, shrunk, whole
-from snellen.sources.motion import shown, windows
-from snellen.sources.pack import Item
+from snellen_lab.sources.coder import PRESETS, SMALLEST, Coded, Coding, coded
+from snellen_lab.sources.degrade import KERNELS, Bytes, shrunk, whole
+from snellen_lab.sources.motion import shown, windows
+from snellen_lab.sources.pack import Item
 
 KINDS = ("film", "soft")
 CRF = (18, 28)  # constant rate factors, best and worst

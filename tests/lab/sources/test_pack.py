@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.errors import InputError
-from snellen.sources import pack
+from snellen_lab.sources import pack
 
 
 def item(random, name, scales=(), **more):
