@@ -100,6 +100,11 @@ class Format(Brief):
         chroma = (-(-self.height >> down), -(-self.width >> across))
         return (luma, chroma, chroma)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the planes of a frame."""
+        return sum(height * width for height, width in self.shapes) * self.dtype.itemsize
+
     def scaled(self, scale: int, bits: int | None = None) -> Format:
         """Return this format `scale` times larger, at another depth if `bits` says so.
 

@@ -36,8 +36,7 @@ class Stopped(Exception):  # noqa: N818 (a signal, not an error)
 
 def depth(format: Format) -> int:
     """Return how many frames of a format wait between two threads."""
-    size = sum(height * width for height, width in format.shapes) * format.dtype.itemsize
-    return int(np.clip(ROOM // size, *DEPTHS))
+    return int(np.clip(ROOM // format.nbytes, *DEPTHS))
 
 
 class Channel(Generic[T]):

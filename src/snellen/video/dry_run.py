@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 
 from snellen.video import pixels
 from snellen.video.estimate import Estimate, estimated
-from snellen.video.passthrough.select import others
 from snellen.video.ready import Ready, Stated
 from snellen.video.segments.begin import SegmentsPlan, foreseen
 from snellen.video.segments.film import Segments
@@ -79,7 +78,6 @@ def dry_run(ready: Ready, *, segments: Segments | None = None, tries: bool = Tru
 
 def _streams(ready: Ready) -> tuple[StreamPlan, ...]:
     info = ready.info
-    asked = {one.index for one in others(info) if one.type != "audio" or ready.audio != "none"}
     found = []
     for one in info.streams:
         outcome = LEFT
@@ -87,7 +85,7 @@ def _streams(ready: Ready) -> tuple[StreamPlan, ...]:
             outcome = WORKED
         elif one.index in ready.copier.kept:
             outcome = KEPT
-        elif one.index in asked:
+        elif one.index in ready.copier.asked:
             outcome = LOST
         language = one.tags.get("language")
         codec = one.codec or one.name or "unknown"

@@ -165,7 +165,7 @@ class _Counting:
 
     def __init__(self, plan: Plan, muxer: str, suffix: str, found: _Tried) -> None:
         self._found, self.written = found, 0
-        self._raw = _raw_size(plan) if plan.numbered else None
+        self._raw = plan.format.nbytes + len("FRAME\n") if plan.numbered else None
         memory: BinaryIO = BytesIO()
         self._out = open_container(memory, muxer, plan.time_base, suffix)
         try:
@@ -200,12 +200,6 @@ class _Counting:
             else:
                 self._found.others += 1
                 self._found.other_bytes += size
-
-
-def _raw_size(plan: Plan) -> int:
-    """Return the bytes of a frame of y4m."""
-    samples = sum(height * width for height, width in plan.format.shapes)
-    return samples * (2 if plan.format.bits > 8 else 1) + len("FRAME\n")
 
 
 def _video_size(plan: Plan, found: _Tried, frames: float, segments: int) -> float:

@@ -93,7 +93,6 @@ class Ready:
     """The plan of the video stream."""
     encoding: Encoding
     """As asked for; `plan` has what came of it."""
-    audio: str
     quality: int | None
     strict: bool
     """As of `readied`."""
@@ -262,7 +261,7 @@ def readied(
             warn(warning)
         plan = _prepare(plan, step)
         yield Ready(
-            film.source, output, film.began, info, step, copier, plan, encoding, audio, quality,
+            film.source, output, film.began, info, step, copier, plan, encoding, quality,
             strict, losses, warnings, warn,
         )  # fmt: skip
 

@@ -44,6 +44,8 @@ class Copier:
     ----------
     end : Fraction or None
         Seconds of the input's clock where the clip ends; set anew when that becomes known.
+    asked : frozenset of int
+        Indices of the streams that are wanted beside the video.
     losses, notes : list of str
         A sentence for each stream that the output cannot hold, or whose description it loses; what
         else a user may want to know.
@@ -67,6 +69,7 @@ class Copier:
         self._waiting: list[Waiting] = []
         self._number = count()
         found = [s for s in others(info) if s.type != "audio" or audio != "none"]
+        self.asked = frozenset(stream.index for stream in found)
         self._check_audio(found)
         first = first_packets(info, found) if found else {}
         for stream in found:

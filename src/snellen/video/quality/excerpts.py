@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from snellen.errors import InputError, OutputError
-from snellen.frames.frame import Frame
+from snellen.frames.frame import Frame, Plane
 from snellen.frames.step import Step
 from snellen.video.ffmpeg import reason
 from snellen.video.media import Item, MediaInfo
@@ -83,9 +83,7 @@ class Excerpt:
     """
 
     def __init__(self, plan: Plan, folder: Path) -> None:
-        format = plan.format
-        self._kind = np.dtype(np.uint8 if format.bits == 8 else np.uint16)
-        self._shapes = format.shapes
+        self._format = plan.format
         self._durations: list[int] = []
         self.times: list[int] = []
         self.scored = range(0)
@@ -109,13 +107,10 @@ class Excerpt:
 
     def frame(self, number: int) -> Frame:
         """Return a frame, its time counted from the first one's."""
-        sizes = [self._kind.itemsize * height * width for height, width in self._shapes]
-        self._file.seek(number * sum(sizes))
-        planes = []
-        for shape in self._shapes:
-            plane = np.empty(shape, self._kind)
+        self._file.seek(number * self._format.nbytes)
+        planes: list[Plane] = [np.empty(one, self._format.dtype) for one in self._format.shapes]
+        for plane in planes:
             self._file.readinto(plane.data)
-            planes.append(plane)
         return Frame(tuple(planes), self.times[number] - self.times[0], self._durations[number])
 
     def frames(self) -> Iterator[Frame]:
@@ -132,12 +127,6 @@ def room(folder: Path) -> int:
     with suppress(OSError):
         return min(_STORE, shutil.disk_usage(folder).free // _PART)
     return _STORE
-
-
-def bytes_of(plan: Plan) -> int:
-    """Return the bytes of a frame that is kept."""
-    size = 1 if plan.format.bits == 8 else 2
-    return sum(size * height * width for height, width in plan.format.shapes)
 
 
 def taken(

@@ -20,7 +20,6 @@ from snellen.video.quality.excerpts import (
     AFTER,
     BEFORE,
     Excerpt,
-    bytes_of,
     picked,
     places,
     room,
@@ -108,7 +107,7 @@ class Hunt:
         self._choice: Choice | None = None
         self.warnings: list[str] = []
         self._kept: dict[Fraction, Excerpt] = {}
-        fit = room(self._folder) // bytes_of(plan)
+        fit = room(self._folder) // plan.format.nbytes
         self._length, self._probed, self._others = places(info.frames, fit)
         self._scale = Scale(*qualities(plan.encoder))
         self._word = plan.encoder.traits.quality
