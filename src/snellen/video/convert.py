@@ -92,9 +92,7 @@ def convert(
         film = None if segments is None else begun(segments, info, step, plan, output, hunt)
         if hunt is not None:
             plan = hunt.settle(None if film is None else film.choice)
-            ready = replace(ready, plan=plan, warnings=(*ready.warnings, *hunt.warnings))
-            for warning in hunt.warnings:
-                ready.warn(warning)
+            ready = replace(ready.warned(hunt.warnings), plan=plan)
         meter = Meter(ready.frames, on_progress)
         if film is not None:
             hold(film).encode(step, meter, ready.source.info)
@@ -118,11 +116,8 @@ def convert(
         late = [*output.notes, *noted, *lost, *late_notes(written.report), *missed]
         if info.fields_notice is None and written.report.fields_notice is not None:
             late.append(written.report.fields_notice)
-        for warning in late:
-            ready.warn(warning)
-        ready = replace(ready, warnings=(*ready.warnings, *late))
         return Summary(
-            **asdict(ready.stated),
+            **asdict(ready.warned(late).stated),
             frames=written.frames,
             seconds=time.monotonic() - ready.began,
             source=pixels.describe(info.picture.format),

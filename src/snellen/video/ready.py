@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -108,6 +108,12 @@ class Ready:
         """How many results to expect; None: unknown."""
         frames = self.info.frames
         return None if frames is None else ceil(frames * self.step.traits.rate)
+
+    def warned(self, warnings: Sequence[str]) -> Ready:
+        """Say further warnings; return the conversion with them."""
+        for warning in warnings:
+            self.warn(warning)
+        return replace(self, warnings=(*self.warnings, *warnings))
 
     @property
     def stated(self) -> Stated:

@@ -133,15 +133,6 @@ def sides_of(
     )
 
 
-def shapings(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
-    """Return what turns and scales the planes of two videos to the size that they are compared in.
-
-    That is the size of the first; turned by their tags they are where `applies` says so.
-    """
-    turned, (target, second) = applies(one, other), sizes(one, other)
-    return _shaping(one, turned, target, target), _shaping(other, turned, second, target)
-
-
 def _shaping(
     info: MediaInfo, turned: bool, size: tuple[int, int], target: tuple[int, int]
 ) -> Conversion:
@@ -179,9 +170,16 @@ def pictures(
 
 
 def conversions(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
-    """Return what is done with the planes of two videos, so that they can be compared."""
-    shaped, grey = shapings(one, other), greys(one, other)
-    return _all([shaped[0], grey[0]]), _all([shaped[1], grey[1]])
+    """Return what is done with the planes of two videos, so that they can be compared.
+
+    They are turned by their tags where `applies` says so, and scaled to the size of the first.
+    """
+    turned, (target, second) = applies(one, other), sizes(one, other)
+    first_grey, second_grey = greys(one, other)
+    return (
+        _all([_shaping(one, turned, target, target), first_grey]),
+        _all([_shaping(other, turned, second, target), second_grey]),
+    )
 
 
 def greys(one: MediaInfo, other: MediaInfo) -> tuple[Conversion, Conversion]:
