@@ -27,6 +27,7 @@ _FASTEST = 1000
 
 INTERLACED = ("auto", "ignore", "top", "bottom")
 DEINTERLACE = ("frame", "field")
+DECODERS = ("auto", "cpu", "nvdec")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

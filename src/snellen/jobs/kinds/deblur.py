@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
 from snellen.frames.brief import Brief
+from snellen.jobs.options.fields import check_ranges
 from snellen.jobs.options.options import (
     FileOptions,
     MiaSettings,
-    check_positive,
     optional_path,
     path,
     paths,
@@ -93,7 +93,7 @@ class DeblurJob(FileOptions):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
         FileOptions.__post_init__(self)
-        check_positive(self.window, "window")
+        check_ranges(self, "window")
         self._check_conflicts()
         if self.is_burst:
             self._check_burst()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
-from snellen.frames.values import choice, plain
+from snellen.frames.values import plain
 from snellen.jobs.kinds.enhance_filters import Stage, add_filters, named, titled
 from snellen.jobs.kinds.enhance_line import Line
-from snellen.jobs.options.fields import Psf, check_types
+from snellen.jobs.options.fields import Psf, check_ranges, check_types
 from snellen.jobs.options.options import path
 from snellen.schema import option, parameters
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     Making = Callable[[MediaInfo], tuple[Step, MediaInfo]]
 
 AUTO = "auto"
-DENOISE = ("light", "medium", "strong")
-LUT_MATRICES = (AUTO, "bt709", "bt601", "bt2020")
 _LIGHT = "atadenoise=" + ":".join(f"{plane}a=0.03:{plane}b=0.05" for plane in (0, 1, 2))
 _MEDIUM = "fftdnoiz=sigma=4:prev=1:next=1"
 _DEBAND = "deband=1thr=0.01:2thr=0.01:3thr=0.01:range=32:blur=0"
@@ -133,7 +131,7 @@ class Enhancement(Brief):
         help="Smooth the edges of blocks, which coarse coding leaves.",
     )  # fmt: skip
     denoise: str | None = option(
-        None, choices=DENOISE, step=Stage(_add_denoise),
+        None, choices=("light", "medium", "strong"), step=Stage(_add_denoise),
         help="Reduce noise: light and medium by FFmpeg's atadenoise and fftdnoiz, strong by "
         "non-local means over several frames.",
     )  # fmt: skip
@@ -162,7 +160,8 @@ class Enhancement(Brief):
         help="Send the colours of the enlarged frames through this table, a .cube file.",
     )  # fmt: skip
     lut_matrix: str | None = option(
-        None, unset="auto, a guess by its size, which is said", choices=LUT_MATRICES,
+        None, unset="auto, a guess by its size, which is said",
+        choices=(AUTO, "bt709", "bt601", "bt2020"),
         help="The film's colour matrix for `lut`, where it does not state it.",
     )  # fmt: skip
     post_vf: str | None = option(
@@ -191,8 +190,7 @@ class Enhancement(Brief):
             from snellen.video.filtering.crop import area  # images do without FFmpeg
 
             area(self.crop, "crop")
-        if self.denoise is not None:
-            choice("denoise", self.denoise, DENOISE)
+        check_ranges(self, "denoise")
         if self.sharpen is not None and not 0 < self.sharpen <= 1:
             raise InputError(
                 f"got `sharpen`={self.sharpen}; expected an amount above 0, up to 1",
@@ -211,10 +209,9 @@ class Enhancement(Brief):
             from snellen.jobs.options.psf_files import check_suffix
 
             check_suffix(self.deblur_psf_out, "deblur_psf_out")
-        if self.lut_matrix is not None:
-            choice("lut_matrix", self.lut_matrix, LUT_MATRICES)
-            if self.lut is None:
-                raise InputError("got `lut_matrix`, but no `lut`", parameter="lut_matrix")
+        check_ranges(self, "lut_matrix")
+        if self.lut_matrix is not None and self.lut is None:
+            raise InputError("got `lut_matrix`, but no `lut`", parameter="lut_matrix")
         if self.grain is not None:
             from snellen.filters.grain import Grain
 

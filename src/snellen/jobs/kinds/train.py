@@ -13,8 +13,8 @@ from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
 from snellen.jobs import lab
 from snellen.jobs.events import Events
-from snellen.jobs.options.fields import check_types
-from snellen.jobs.options.options import check_optional, check_threads, path, paths
+from snellen.jobs.options.fields import MOST, check_range, check_types
+from snellen.jobs.options.options import RunOptions, path, paths
 from snellen.jobs.options.serial import Job
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class TrainJob(Job):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "validate", paths(self.validate, "validate"))
         check_types(self)
-        check_optional(self.max_pixels, "max_pixels")
+        check_range(RunOptions, "max_pixels", self.max_pixels, MOST)
         object.__setattr__(self, "notes", dict(self.notes))
-        check_threads(self.threads)
+        check_range(RunOptions, "threads", self.threads)
         if not self.is_network and self.device not in {"auto", "cpu"}:
             raise InputError(
                 f"got `device`={quoted(self.device)}; A+ is learnt on the CPU", parameter="device"

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.errors import InputError, SnellenError, quoted
+from snellen.errors import SnellenError
 from snellen.frames.brief import Brief
 from snellen.jobs.kinds.enhance import Enhancement
+from snellen.jobs.options.fields import check_ranges
 from snellen.jobs.options.options import FileOptions, path
 from snellen.schema import ENHANCEMENT, option
 from snellen.upscaling.shipped import AUTO, DEFAULT, OWN, exclude, kinds, known, methods
@@ -22,7 +23,6 @@ else:
     Profile = Summary = Any
 
 _METHODS, _KINDS = methods(), kinds()
-CHROMA = ("auto", "cpu", "gpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -79,7 +79,7 @@ class UpscaleJob(FileOptions):
         "bits, sharpness and traces of coding say",
     )  # fmt: skip
     chroma: str = option(
-        "auto", choices=CHROMA, media="video",
+        "auto", choices=("auto", "cpu", "gpu"), media="video",
         help="Where a video's chroma is enlarged if a GPU enlarges luma.",
     )  # fmt: skip
     enhancement: Enhancement = option(Enhancement, group=ENHANCEMENT, media="video")
@@ -90,11 +90,7 @@ class UpscaleJob(FileOptions):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "size", text_of(self.size))
         FileOptions.__post_init__(self)
-        if self.chroma not in CHROMA:
-            raise InputError(
-                f"got `chroma`={quoted(self.chroma)}; expected one of {', '.join(CHROMA)}",
-                parameter="chroma",
-            )
+        check_ranges(self, "chroma")
         known("method", self.method)
         known("source_kind", self.source_kind)
         if self.model is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from snellen.errors import InputError
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.jobs.options.fields import Psf, check_types
+from snellen.jobs.options.fields import MOST, Psf, check_ranges, check_types
 from snellen.jobs.options.serial import Job
 from snellen.mia.result import AUTO
 from snellen.schema import (
@@ -24,17 +24,14 @@ from snellen.schema import (
     VIDEO,
     option,
 )
+from snellen.video.clip import DECODERS, Clip, rate
 from snellen.video.clip import MANY as MANY
-from snellen.video.clip import Clip, rate
 from snellen.video.clip import seconds as seconds
 from snellen.video.sink.encoding import Encoding
 
 File = str | Path
 Time = float | str | Fraction
 """Seconds as a number, or as text: "90.5", "1:30.5"."""
-
-DECODERS = ("auto", "cpu", "nvdec")
-AUDIO = ("copy", "aac", "opus", "none")
 
 FRAMES = "frames"
 """The prior "auto" of stills, for each frame of a video, too."""
@@ -59,7 +56,7 @@ class VideoOptions(Brief):
     """Encoder and its options."""
     decoder: str = decoder_option()
     audio: str = option(
-        "copy", choices=AUDIO, group=ENCODING, effect="result",
+        "copy", choices=("copy", "aac", "opus", "none"), group=ENCODING, effect="result",
         help="Copy audio as it is, make AAC or Opus of what is not so yet, or leave it out (none).",
     )  # fmt: skip
     fps: Fraction | None = option(
@@ -72,8 +69,7 @@ class VideoOptions(Brief):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fps", rate(self.fps))
         check_types(self)
-        check_decoder(self.decoder)
-        values.choice("audio", self.audio, AUDIO)
+        check_ranges(self, "decoder", "audio")
         if self.fps is not None:
             object.__setattr__(self, "clip", replace(self.clip, fps=self.fps))
 
@@ -202,8 +198,7 @@ class RunOptions(Job):
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", device_list(self.device))
         check_types(self)
-        check_optional(self.max_pixels, "max_pixels")
-        check_threads(self.threads)
+        check_ranges(self, "max_pixels", "threads", most=MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -254,10 +249,12 @@ class FileOptions(RunOptions):
         from snellen.jobs.options.cluster_connection import check_cluster
 
         RunOptions.__post_init__(self)
-        check_quality(self.quality)
-        check_workers(self.workers)
+        check_ranges(self, "quality", "workers")
         check_cluster(self.cluster, self.workers)
-        check_segments(self.segments, self.keep_segments)
+        if self.keep_segments and not self.segments:
+            raise InputError(
+                "got `keep_segments`, but none are to be made", parameter="keep_segments"
+            )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -284,11 +281,6 @@ class MadSettings(Brief):
 
         Definition(self.variant, self.hi_scale, self.eight_bit_lut)  # which checks them
         check_types(self)
-
-
-def check_decoder(decoder: str) -> None:
-    """Refuse (InputError) a decoder that does not exist."""
-    values.choice("decoder", decoder, DECODERS)
 
 
 def path(value: object, parameter: str) -> Path:
@@ -324,38 +316,3 @@ def device_list(device: str | Sequence[str]) -> str:
     from snellen.gpu import device as devices
 
     return ",".join(devices.names(device))
-
-
-def check_quality(quality: int | None) -> None:
-    """Refuse (InputError) a quality of images outside 1 … 100."""
-    if quality is not None:
-        values.whole("quality", quality, 1, 100)
-
-
-def check_optional(value: object, parameter: str) -> None:
-    """Refuse (InputError) what is neither None nor a whole number from 1 on."""
-    if value is not None:
-        values.whole(parameter, value, 1, 2**63 - 1)
-
-
-def check_threads(value: object) -> None:
-    """Refuse (InputError) a number of threads that is not from 1 to 1024, and not None."""
-    if value is not None:
-        values.whole("threads", value, 1, 1024)
-
-
-def check_workers(value: object) -> None:
-    """Refuse (InputError) a number of workers that is not from 1 to 1024, and not None."""
-    if value is not None:
-        values.whole("workers", value, 1, 1024)
-
-
-def check_segments(segments: bool, kept: bool) -> None:
-    """Refuse (InputError) to keep segments where none are to be made."""
-    if kept and not segments:
-        raise InputError("got `keep_segments`, but none are to be made", parameter="keep_segments")
-
-
-def check_positive(value: object, parameter: str) -> None:
-    """Refuse (InputError) what is not a whole number from 1 on."""
-    values.whole(parameter, value)

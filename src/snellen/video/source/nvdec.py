@@ -16,11 +16,10 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import pixels
+from snellen.video.clip import DECODERS
 from snellen.video.ffmpeg import open_path, reason, video_of
 from snellen.video.logs import logs
 from snellen.video.pipes import Incoming
-
-DECODERS = ("auto", "cpu", "nvdec")
 
 
 def choose(
