@@ -1,4 +1,4 @@
-"""Names of parameters in errors: each is an option of a command, or Python's alone."""
+"""Names of parameters in errors: each is an option of a command, or of a function of Python."""
 
 from __future__ import annotations
 
@@ -10,23 +10,13 @@ import pytest
 
 import snellen
 from snellen.cli import groups
-from snellen.cli.commands import COMMANDS, cli
+from snellen.cli.commands import COMMANDS
 from snellen.cli.options import option
 from support.cli import run
 
 ROOT = Path(snellen.__file__).parent
 ELSEWHERE = ("bench", "fft", "gpu/nvrtc.py", "gpu/kernel.py", "torch", "vapoursynth.py")
 """What no command for files reaches."""
-
-
-def options():
-    """Every option and argument of every command, as the user types it."""
-    found = {"INPUT", "REF", "DIST", "FILES"}
-    found |= {"--method", "--source"}  # of upscale, where the models of the package leave a choice
-    for name in COMMANDS:
-        for parameter in cli.get_command(None, name).params:
-            found.update(parameter.opts)
-    return found
 
 
 def texts(node):
@@ -39,13 +29,15 @@ def texts(node):
 
 
 def named():
-    """Every parameter that an error names, with a file that does."""
-    found = {}
+    """Every parameter that an error names, with a file that does; and those of functions."""
+    found, parameters = {}, set()
     for path in sorted(ROOT.rglob("*.py")):
         file = path.relative_to(ROOT).as_posix()
         if file.startswith(ELSEWHERE):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arg):
+                parameters.add(node.arg)
             if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("Error"):
                 continue
             for one in [*node.args, *(keyword.value for keyword in node.keywords)]:
@@ -54,12 +46,27 @@ def named():
             for keyword in node.keywords:
                 if keyword.arg == "parameter" and texts(keyword.value):
                     found.setdefault(texts(keyword.value), file)
-    return found
+    return found, parameters
 
 
-@pytest.mark.parametrize(("name", "file"), sorted(named().items()))
+NAMED, PARAMETERS = named()
+
+
+@pytest.mark.parametrize(("name", "file"), sorted(NAMED.items()))
 def test_a_parameter_is_an_option_or_pythons(name, file):
-    assert option(name) in options() or option(name) == name, f"{name} in {file}"
+    assert option(name) != name or name in PARAMETERS, f"{name} in {file}"
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("psf_size", "--psf-size"), ("segments", "--no-segments"),
+        ("target", "-o"), ("positions", "--roi-file"), ("notes", "--about"),
+        ("dry_run", "--dry-run"), ("anchors", "--anchors"), ("channel_axis", "channel_axis"),
+    ],
+)  # fmt: skip
+def test_a_parameter_as_the_command_line_has_it(name, wanted):
+    assert option(name) == wanted
 
 
 @pytest.mark.parametrize(

@@ -24,25 +24,16 @@ from snellen.errors import InputError, worded
 from snellen.jobs.options.options import RunOptions
 from snellen.schema import Parameter, parameters
 
-_OPTIONS = {
-    "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o",
-    "positions": "--roi-file", "notes": "--about",
-    "variants": "FILES",
+_FILE_NAMES = {
+    "source": "INPUT", "reference": "REF", "distorted": "DIST", "target": "-o", "variants": "FILES",
 }  # fmt: skip
-"""Options whose name is not that of the parameter, and which are no field."""
-_PYTHON = frozenset(
-    {"batch", "bits", "blind", "callback", "channel_axis", "deblurrer", "events", "format", "frame",
-     "history", "job", "jobs", "multiframe", "on_device", "packed", "policy", "position", "prepare",
-     "queue", "radius", "shape", "siting", "strength", "subsampling", "white"}
-)  # fmt: skip
-"""Parameters that commands do not have."""
+"""Fields that are files of a command line, as its usage calls them."""
 
 
 def option(parameter: str) -> str:
     """Return the option of a parameter, "--psf-size" for "psf_size"; itself where there is none."""
-    if parameter in _PYTHON:
-        return parameter
-    return _of_fields().get(parameter) or _OPTIONS.get(parameter) or _flag(parameter)
+    found = _of_fields().get(parameter) or _FILE_NAMES.get(parameter)
+    return found or _of_commands().get(parameter, parameter)
 
 
 @cache
@@ -56,6 +47,17 @@ def _of_fields() -> dict[str, str]:
     fields = parameters(CompareJob) | parameters(ScoreJob)
     fields |= parameters(UpscaleJob) | parameters(DeblurJob)
     return {name: _called(one) for name, one in fields.items()}
+
+
+@cache
+def _of_commands() -> dict[str, str]:
+    """Return the options of all commands, those that are no field of a job too, by parameter."""
+    from snellen.cli.commands import COMMANDS, cli
+
+    commands = [cli.get_command(click.Context(cli), name) for name in COMMANDS]
+    inner = [one for group in commands for one in getattr(group, "commands", {}).values()]
+    every = [one for command in (*inner, *commands) if command for one in command.params]
+    return {str(one.name): one.opts[-1] for one in every if isinstance(one, click.Option)}
 
 
 def _called(one: Parameter) -> str:
