@@ -55,17 +55,17 @@ def place() -> Path | None:
 
 def config_of(file: str | None) -> Config | None:
     """Return the file that --config names, or else the user's; None: that is not there."""
+    if file is None:
+        path = place()
+        if path is None or not os.path.lexists(path):
+            return None
+        _trusted(path)
+    else:
+        from snellen.files.remote import check_local, typed
+
+        check_local(path := typed(file))
     import tomllib
 
-    from snellen.files.remote import check_local, typed
-
-    path = place() if file is None else typed(file)
-    if path is not None:
-        check_local(path)
-    if path is None or (file is None and not os.path.lexists(path)):
-        return None
-    if file is None:
-        _trusted(path)
     from snellen.files import opening
 
     try:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import NAMED, Command, Output, group
 from snellen.cli.options import file_command, values
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
@@ -62,6 +61,7 @@ def deblur(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> N
     --json writes a line for each frame of a video ("fit", "iterations", "ms"), of a long film when
     it is complete, and one for each output.
     """
+    from snellen.cli.files import report_of, run_files  # help does without
     from snellen.jobs.inputs.naming import SHARP
     from snellen.jobs.inputs.search import expanded
 
@@ -98,6 +98,8 @@ def _jobs(sources: list[Any], targets: list[Path], options: dict[str, Any]) -> l
 
 def _line(result: DeblurResult) -> tuple[str, dict[str, Any]]:
     """Return a sentence about a result, and the same as facts for JSON."""
+    from snellen.cli.files import facts, sentence
+
     found = facts(result)
     psf = None if result.psf_file is None else str(result.psf_file)
     times = result.statistics

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from snellen.cli.files import facts, report_of, run_files, sentence
 from snellen.cli.groups import NAMED, Command, Output
 from snellen.cli.options import file_command, values
 from snellen.cli.plans import go_on, parts_of_a_plan, plan_options
@@ -46,6 +45,7 @@ def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> 
     Luma goes through a compact network, or with --method aplus through A+, by a model for the kind
     of source; of a video, its codec, bits and sharpness say which, and the result says why.
     """
+    from snellen.cli.files import report_of, run_files  # help does without
     from snellen.jobs.inputs.naming import enlarged
     from snellen.jobs.options.sizes import wanted
 
@@ -66,6 +66,8 @@ def _jobs(todo: Plan, options: dict[str, Any]) -> list[UpscaleJob]:
 
 def _line(result: UpscaleResult) -> tuple[str, dict[str, Any]]:
     """Return a sentence about a result, and the same as facts for JSON."""
+    from snellen.cli.files import facts, sentence
+
     how = f"{TITLES[result.method]} ({Path(result.model).name})"
     if result.source_kind not in (None, "clean"):
         how += f" for {result.source_kind}"

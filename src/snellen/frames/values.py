@@ -18,7 +18,6 @@ from types import NoneType, NotImplementedType
 from typing import Any, Literal, get_args
 
 from snellen.errors import InputError, quoted
-from snellen.files.remote import typed
 from snellen.frames.limits import memory
 
 MOST = 2**31 - 1
@@ -190,6 +189,8 @@ def path(name: str, value: object) -> Path:
     given = str(value) if isinstance(value, Path) else value
     given = str.__str__(given) if isinstance(given, str) else ""  # of a class derived from str
     if given and is_name(given, LONGEST):
+        from snellen.files.remote import typed  # help does without
+
         return value if isinstance(value, Path) else typed(given)
     raise InputError(
         f"got `{name}`={quoted(value)}; expected the name of a file or folder, or -",

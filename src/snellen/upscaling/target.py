@@ -11,15 +11,13 @@ from typing import Any
 
 from snellen.errors import InputError, quoted
 from snellen.frames import values
+from snellen.upscaling.shipped import FITS, SCALES
 
 SIZES = {
     "720p": (1280, 720), "1080p": (1920, 1080), "1440p": (2560, 1440), "2160p": (3840, 2160),
     "4k": (3840, 2160), "8k": (7680, 4320),
 }  # fmt: skip
 """Width and height by name."""
-FITS = ("pad", "crop", "stretch")
-SCALES = (2, 3, 4)
-"""Magnifications that models exist for."""
 LARGEST = 65535
 """Pixels of a side at most."""
 MOST = 16

@@ -31,7 +31,8 @@ from snellen.jobs.runs.upscale_video import made, models_of, settled
 from snellen.jobs.sharing.executors import planned, share
 from snellen.jobs.sharing.film_workers import sharing
 from snellen.schema import named
-from snellen.upscaling.target import SCALES, geometry
+from snellen.upscaling.shipped import SCALES
+from snellen.upscaling.target import geometry
 from snellen.video.dry_run import FilmPlan
 
 

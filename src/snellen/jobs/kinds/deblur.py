@@ -18,7 +18,6 @@ from snellen.jobs.options.options import (
     paths,
 )
 from snellen.jobs.options.positions import Region
-from snellen.mia.result import AUTO
 from snellen.schema import BLUR, FILES, METHOD, REGION, option
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class DeblurJob(FileOptions):
         given = {
             "psf": mia.psf is not None, "psf_size": mia.psf_size is not None,
             "psf_start": mia.psf_start is not None,
-            "prior": mia.prior not in (None, AUTO),
+            "prior": mia.prior not in (None, "auto"),
             "tile": mia.tile is not None, "warm": self.warm, "window": self.window > 1,
             "burst": self.is_burst,
         }  # fmt: skip

@@ -12,11 +12,21 @@ from snellen.jobs.kinds.enhance import Enhancement
 from snellen.jobs.options.fields import check_ranges
 from snellen.jobs.options.options import FileOptions, path
 from snellen.schema import ENHANCEMENT, option
-from snellen.upscaling.shipped import AUTO, DEFAULT, OWN, exclude, kinds, known, methods
-from snellen.upscaling.target import FITS, SCALES, Target, target, text_of
+from snellen.upscaling.shipped import (
+    AUTO,
+    DEFAULT,
+    FITS,
+    OWN,
+    SCALES,
+    exclude,
+    kinds,
+    known,
+    methods,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from snellen.jobs.options.profile import Profile
+    from snellen.upscaling.target import Target
     from snellen.video.convert import Summary
 else:
     # For `typing.get_type_hints`; the modules of these types take long to import.
@@ -86,6 +96,8 @@ class UpscaleJob(FileOptions):
     """Further steps for a video's frames."""
 
     def __post_init__(self) -> None:
+        from snellen.upscaling.target import text_of  # help does without
+
         object.__setattr__(self, "source", path(self.source, "source"))
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "size", text_of(self.size))
@@ -102,6 +114,8 @@ class UpscaleJob(FileOptions):
     @property
     def goal(self) -> Target:
         """Return what `scale`, `size`, `height` and `fit` ask for together."""
+        from snellen.upscaling.target import target
+
         return target(self.scale, self.size, self.height, self.fit)
 
     @property

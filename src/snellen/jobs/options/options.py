@@ -13,7 +13,6 @@ from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.jobs.options.fields import MOST, Psf, check_ranges, check_types
 from snellen.jobs.options.serial import Job
-from snellen.mia.result import AUTO
 from snellen.schema import (
     BLUR,
     ENCODING,
@@ -111,7 +110,7 @@ class MiaSettings(Brief):
         help="Weight of total variation, against noise, as 0.004, up to 0.1.",
     )  # fmt: skip
     prior: str | None = option(
-        AUTO, more="None: none.", choices=(AUTO, FRAMES, "l0", "none"), group=BLUR,
+        "auto", more="None: none.", choices=("auto", FRAMES, "l0", "none"), group=BLUR,
         help="l0: find the blur from sharp edges, as of a single photograph that was shaken. "
         "auto: that for images, of which those without blur stay as they are, with a notice, and "
         "those that are too noisy, or whose blur is not plausible, with a warning; none with "
@@ -161,7 +160,7 @@ class MiaSettings(Brief):
         for name in ("psf", "psf_start", "tile", "data_range"):
             del chosen[name]
         given = {name: value for name, value in chosen.items() if value is not None}
-        prior = AUTO if self.prior == FRAMES else self.prior
+        prior = "auto" if self.prior == FRAMES else self.prior
         return {**given, "prior": prior}  # whose None is no default
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from snellen.errors import InputError, quoted
-from snellen.files.remote import Remote, typed
 from snellen.frames.brief import Brief
 from snellen.schema import ordered
 
@@ -41,6 +39,8 @@ class Job(Brief):
         them: a relative one means the folder of the process that runs the job. Of addresses, user
         name, password and query are left out; a job that had one cannot be read again.
         """
+        import json
+
         return json.dumps({"snellen": VERSION, **_encoded(self)})
 
     @classmethod
@@ -54,6 +54,8 @@ class Job(Brief):
         InputError
             No JSON, no job of this type, another version, or values that a job refuses.
         """
+        import json
+
         try:
             found = json.loads(text)
         except Exception as error:  # no text, no JSON, numbers too long, too deep …
@@ -92,6 +94,8 @@ def chosen(value: Any, prefix: str = "") -> dict[str, Any]:
 
 def _encoded(value: Any) -> Any:
     """Return a value as what JSON has; what it has not becomes an object with a "$…" key."""
+    from snellen.files.remote import Remote  # help does without
+
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Remote):
@@ -126,6 +130,8 @@ def _decoded(value: Any) -> Any:
                 f"{value['$url']} was given with a password or a query, which JSON does not hold",
                 advice="make the job anew",
             )
+        from snellen.files.remote import typed
+
         return typed(value["$url"])
     if "$fraction" in value:
         if not _FRACTION.fullmatch(value["$fraction"]):  # Fraction would compute 1e999999999

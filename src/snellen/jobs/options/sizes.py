@@ -9,7 +9,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from snellen.frames import limits
-from snellen.upscaling.target import SCALES, Target, geometry, text_of
+from snellen.upscaling.shipped import SCALES
+from snellen.upscaling.target import Target, geometry, text_of
 from snellen.upscaling.target import target as wanted
 
 __all__ = ["image_at", "sized", "text_of", "wanted"]

@@ -17,7 +17,7 @@ from snellen.jobs.options.sizes import image_at
 from snellen.schema import named
 from snellen.stills.still import Still, write, write_pages
 from snellen.upscaling import image
-from snellen.upscaling.target import SCALES
+from snellen.upscaling.shipped import SCALES
 
 
 def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
