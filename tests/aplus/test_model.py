@@ -13,7 +13,8 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from snellen.aplus.model import FORMAT, SCALES, Model, read
+from snellen.aplus.model import FORMAT, Model, read
+from snellen.aplus.training import SCALES
 from snellen.errors import ModelError
 from snellen.upscaling import models, shipped
 

@@ -18,17 +18,16 @@ import numpy.typing as npt
 from snellen.aplus.differences import FILTERS
 from snellen.aplus.packed import Packed
 from snellen.aplus.symmetry import kinds
+from snellen.aplus.training import SCALES
 from snellen.errors import ModelError
 from snellen.files import tensors
 from snellen.frames.brief import Brief
 
 FORMAT, FORMAT_2 = "snellen-aplus-1", "snellen-aplus-2"
 PACKED = tuple(one.name for one in fields(Packed))  # tensors of a file instead of projections
-SCALES = (2, 3, 4)
 MOST_CLASSES = 256  # of strength
 NORM_TOLERANCE = 1e-3  # deviation of an anchor's norm from 1, enough for rounding to float16
 LARGEST = 65504.0  # of a projection's values: float16 ends there, learnt ones have less than 10
-WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Gool 2014
 
 Array = npt.NDArray[np.floating]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from snellen.aplus.model import SCALES, WINDOW
 from snellen.errors import InputError, quoted
-from snellen.frames.values import MOST, real, whole
+from snellen.frames.values import check_options, real, whole
+from snellen.schema import METHOD, option
 
+SCALES = (2, 3, 4)
+WINDOW = 3  # side of a window, low-resolution pixels; Timofte, De Smet, Van Gool 2014
 RIDGE = (
     (1024, 0.01),
     (2048, 0.1),
@@ -28,39 +30,46 @@ class Settings:
 
     scale: int
     """Magnification, one of `SCALES`."""
-    window: int = WINDOW
-    """Side of a window in low-resolution pixels, odd."""
-    anchors: int = 1024
-    """Number of anchors, the atoms of the dictionary."""
-    energy: float = 0.999
-    """Share of the features' energy that PCA retains, 0 … 1; it determines the number of dimensions
-    (Zeyde et al. 2010)."""
-    sparsity: int = 3
-    """Number of atoms that approximate a feature in K-SVD (Zeyde et al. 2010)."""
-    iterations: int = 20
-    """Number of K-SVD iterations (authors' code)."""
-    samples: int = 5_000_000
-    """Greatest number of samples from which projections are learnt."""
-    sizes: int = 12
-    """Number of sizes of each training image from which samples are taken (authors' code)."""
-    ratio: float = 0.98
-    """Ratio of each size to the previous one (authors' code)."""
-    neighbours: int = 2048
-    """Number of samples from which an anchor's projection is learnt."""
-    ridge: float | None = None
-    """λ of the ridge regression. None: `RIDGE` gives it for the number of anchors."""
-    seed: int = 0
-    """First seed of K-SVD."""
-    seeds: int = 1
-    """Number of seeds to try: seed, seed + 1, … The one with the best PSNR on the held-out images
-    is taken."""
-    hold_out: int = 0
-    """Number of images on which seeds are compared. Dictionaries are learnt without them, the final
-    projections from all images."""
+    window: int = option(WINDOW, "Side in low-resolution pixels, odd.", least=0, most=99)
+    anchors: int = option(
+        1024, "Anchors of the model.", more="The atoms of the dictionary.", least=1, most=2**20
+    )
+    energy: float = option(
+        0.999, "Share of the energy that PCA keeps.",
+        more="0 … 1; it determines the number of dimensions (Zeyde et al. 2010).",
+    )  # fmt: skip
+    sparsity: int = option(
+        3, "Atoms of a feature in K-SVD.", more="Zeyde et al. 2010.", least=1, most=2**20
+    )
+    iterations: int = option(20, "Rounds of K-SVD.", more="As the authors' code.", least=1)
+    samples: int = option(5_000_000, "Most samples to learn from.", least=1, most=2**40)
+    sizes: int = option(
+        12, "Sizes of each training image from which samples are taken.",
+        more="As the authors' code.", least=1, most=1000, command=False,
+    )  # fmt: skip
+    ratio: float = option(
+        0.98, "Ratio of each size to the previous one.", more="As the authors' code.",
+        command=False,
+    )  # fmt: skip
+    neighbours: int = option(
+        2048, "Samples of an anchor.", more="Its projection is learnt from them.", least=1,
+        most=2**40,
+    )  # fmt: skip
+    ridge: float | None = option(None, "λ of the regression.", unset="by the anchors")
+    seed: int = option(0, "First seed of what is drawn.", least=0, most=2**63 - 1, group=METHOD)
+    seeds: int = option(
+        1, "Seeds to try; the best is taken.", least=1,
+        more="seed, seed + 1, … The one with the best PSNR on the held-out images is the best.",
+    )  # fmt: skip
+    hold_out: int = option(
+        0, least=0, group=METHOD,
+        help="Training images on which seeds, or a network's progress, are measured.",
+        more="Dictionaries are learnt without them, the final projections from all images.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _COUNTS.items():
-            object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
+        object.__setattr__(self, "scale", whole("scale", self.scale, 1, 100))
+        check_options(self)
         for name in ("energy", "ratio", "ridge"):
             found = real(value := getattr(self, name))
             missing = found is None and not (name == "ridge" and value is None)
@@ -99,14 +108,6 @@ class Settings:
         if self.ridge is not None:
             return self.ridge
         return next((value for under, value in RIDGE if self.anchors < under), RIDGE_MANY)
-
-
-_COUNTS = {
-    "scale": (1, 100), "window": (0, 99), "anchors": (1, 2**20), "sparsity": (1, 2**20),
-    "iterations": (1, MOST), "samples": (1, 2**40), "sizes": (1, 1000), "neighbours": (1, 2**40),
-    "seeds": (1, MOST), "seed": (0, 2**63 - 1), "hold_out": (0, MOST),
-}  # fmt: skip
-"""Fields that are whole numbers, and the range of each."""
 
 
 @dataclass(frozen=True, slots=True)

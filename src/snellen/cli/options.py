@@ -84,6 +84,15 @@ def of(kind: type, *names: str) -> list[Decorator]:
     return [_made(one, known) for one in found if one.about.command]
 
 
+def if_given(kind: type, *names: str) -> list[Decorator]:
+    """Return likewise options that are None where they are not given.
+
+    Of a method that the job may not be for: the settings themselves check their ranges.
+    """
+    known = parameters(kind)
+    return [_made(known[name], known, if_given=True) for name in names]
+
+
 def all_of(kind: type) -> Decorator:
     """Return a decorator that gives a command all options of a job's type, in their groups."""
 
@@ -131,7 +140,7 @@ class _Choice(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no param
             self.fail(error.message.rstrip("." * bool(advice)) + advice, param, ctx)
 
 
-def _made(one: Parameter, known: Mapping[str, Parameter]) -> Decorator:
+def _made(one: Parameter, known: Mapping[str, Parameter], if_given: bool = False) -> Decorator:
     """Return the option of a field, among those of a job's type."""
     about, name, text = one.about, _name(one), _help(one, known)
     if one.held.startswith("bool") and about.choices:
@@ -140,7 +149,8 @@ def _made(one: Parameter, known: Mapping[str, Parameter]) -> Decorator:
     if isinstance(one.default, bool):
         return click.option(*names, key(one), is_flag=True, help=text)
     return click.option(
-        *names, one.name, type=_type(one), default=_usual(one), metavar=about.metavar or None,
+        *names, one.name, type=_type(one, not if_given), metavar=about.metavar or None,
+        default=None if if_given else _usual(one),
         multiple=_is_multiple(one), help=text,
     )  # fmt: skip
 
@@ -155,14 +165,14 @@ def _is_multiple(one: Parameter) -> bool:
     return one.held.startswith(("tuple", "Mapping")) and one.default is None
 
 
-def _type(one: Parameter) -> Any:
+def _type(one: Parameter, ranged: bool) -> Any:
     about, kinds = one.about, one.held.split(" | ")
     if about.choices:
         return _Choice(one)
     if about.writes or about.reads:
         return WRITTEN if about.writes else NAMED
     if kinds[0] == "int" and "str" not in kinds:
-        return int if about.least is None else Whole(about.least, about.most)
+        return int if about.least is None or not ranged else Whole(about.least, about.most)
     if kinds[0] == "float" and len(kinds) <= 2 and kinds[-1] in ("float", "None"):
         return NUMBER if about.least is None else click.FloatRange(about.least)
     return str

@@ -19,25 +19,21 @@ from snellen.cli.groups import (
     MACHINE,
     METHOD,
     NAMED,
-    NUMBER,
     REPORT,
     WRITTEN,
     Command,
     Whole,
     group,
 )
-from snellen.cli.options import MAX_PIXELS, OVERWRITE, key_values, option
+from snellen.cli.options import MAX_PIXELS, OVERWRITE, if_given, key_values, of, option
 from snellen.errors import InputError, worded
+from snellen.jobs import NetworkSettings, Settings
+from snellen.jobs.kinds.train import TrainJob, mean
+from snellen.schema import parameters
 
 if TYPE_CHECKING:
-    from snellen.jobs import NetworkSettings, Settings
     from snellen.jobs.events import Events, Progress
-    from snellen.jobs.kinds.train import TrainJob, TrainResult
-
-APLUS = ("window", "anchors", "energy", "sparsity", "iterations", "samples", "neighbours", "ridge",
-         "seeds")  # fmt: skip
-CNN = ("network", "steps", "batch", "patch")
-BOTH = ("seed", "hold_out")
+    from snellen.jobs.kinds.train import TrainResult
 
 
 @click.command(
@@ -55,19 +51,7 @@ BOTH = ("seed", "hold_out")
     click.option(
         "-o", "--output", required=True, type=WRITTEN, help="The model, a .safetensors file."
     ),
-    click.option(
-        "--validate",
-        multiple=True,
-        type=NAMED,
-        help="Folder of images to measure the finished model on; may be repeated.",
-    ),
-    click.option(
-        "--about",
-        "notes",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="A note for the model's header, such as a licence; may be repeated.",
-    ),
+    *of(TrainJob, "validate", "notes"),
     OVERWRITE,
 )
 @group(
@@ -86,49 +70,17 @@ BOTH = ("seed", "hold_out")
         show_default=True,
         help="Magnification.",
     ),
-    click.option("--seed", type=int, help="First seed of what is drawn [default: 0]."),
-    click.option(
-        "--hold-out",
-        type=int,
-        help="Training images on which seeds, or a network's progress, are measured [default: 0].",
-    ),
+    *if_given(Settings, "seed", "hold_out"),
 )
 @group(
     "A+",
-    click.option("--seeds", type=int, help="Seeds to try; the best is taken [default: 1]."),
-    click.option("--anchors", type=int, help="Anchors of the model [default: 1024]."),
-    click.option("--window", type=int, help="Side in low-resolution pixels, odd [default: 3]."),
-    click.option(
-        "--energy", type=NUMBER, help="Share of the energy that PCA keeps [default: 0.999]."
-    ),
-    click.option("--sparsity", type=int, help="Atoms of a feature in K-SVD [default: 3]."),
-    click.option("--iterations", type=int, help="Rounds of K-SVD [default: 20]."),
-    click.option("--samples", type=int, help="Most samples to learn from [default: 5000000]."),
-    click.option("--neighbours", type=int, help="Samples of an anchor [default: 2048]."),
-    click.option("--ridge", type=NUMBER, help="λ of the regression [default: by the anchors]."),
+    *if_given(Settings, "seeds", "anchors", "window", "energy", "sparsity", "iterations"),
+    *if_given(Settings, "samples", "neighbours", "ridge"),
 )
-@group(
-    "Compact network",
-    click.option(
-        "--network",
-        type=click.Choice(["fast", "fine"]),
-        help="4 layers of 16 channels, or 6 of 32 [default: fast].",
-    ),
-    click.option("--steps", type=int, help="Steps of the optimiser [default: 20000]."),
-    click.option("--batch", type=int, help="Patches in a step [default: 32]."),
-    click.option(
-        "--patch", type=int, help="Side of a patch in low-resolution pixels [default: 48]."
-    ),
-)
+@group("Compact network", *if_given(NetworkSettings, "network", "steps", "batch", "patch"))
 @group(
     MACHINE,
-    click.option(
-        "--device",
-        default="auto",
-        show_default=True,
-        metavar="DEVICE",
-        help="Where a network is trained: auto, cpu, cuda or cuda:N.",
-    ),
+    *of(TrainJob, "device"),
     click.option("--threads", type=Whole(1), help="CPU threads [default: one for each core]."),
     MAX_PIXELS,
 )
@@ -146,7 +98,6 @@ def train(images: Path, scale: int, output: Path, **options: Any) -> None:
     when the same command is given again. On one device, it gives the same network every time.
     """
     from snellen.jobs.calls.execute import run
-    from snellen.jobs.kinds.train import TrainJob
 
     job = TrainJob(
         images=images, target=output, settings=_settings(scale, options), device=options["device"],
@@ -177,17 +128,18 @@ def _kept(job: TrainJob) -> str:
 
 def _settings(scale: int, options: dict[str, Any]) -> Settings | NetworkSettings:
     """Return how to learn; refuse what belongs to the other method."""
-    from snellen.jobs import NetworkSettings, Settings
-
-    own, other = (CNN, APLUS) if options["method"] == "cnn" else (APLUS, CNN)
-    for name in other:
-        if options[name] is not None:
+    kinds: Any = (Settings, NetworkSettings)
+    kind, other = kinds[::-1] if options["method"] == "cnn" else kinds
+    own = parameters(kind)
+    for name in parameters(other):
+        if name not in own and options.get(name) is not None:
             raise InputError(
                 f"got `{name}`={options[name]}, which `method`={options['method']} does not have",
                 parameter=name,
             )
-    given = {name: options[name] for name in (*own, *BOTH) if options[name] is not None}
-    return (NetworkSettings if options["method"] == "cnn" else Settings)(scale, **given)
+    given = {name: options[name] for name in own if options.get(name) is not None}
+    settings: Settings | NetworkSettings = kind(scale, **given)
+    return settings
 
 
 def _command() -> str:
@@ -240,8 +192,6 @@ def _events(stack: ExitStack) -> Events:
 
 def _as_text(result: TrainResult) -> list[str]:
     """Return what was made, in lines."""
-    from snellen.jobs.kinds.train import mean
-
     lines = _network_text(result) if _is_network(result) else _aplus_text(result)
     for name, table in result.validation.items():
         lines += [f"{name} {image}: {value:.4f} dB" for image, value in table.items()]
@@ -281,8 +231,6 @@ def _network_text(result: TrainResult) -> list[str]:
 
 
 def _as_json(result: TrainResult) -> str:
-    from snellen.jobs.kinds.train import mean
-
     def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None
 

@@ -16,7 +16,10 @@ picture, PReLU), Zhang et al. 2021 (trained with parallel branches that merge in
 
 from __future__ import annotations
 
-from snellen.frames.frame import Format
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snellen.frames.frame import Format
 
 SCALES = (2, 3, 4)
 SIZES = {"fast": (4, 16), "fine": (6, 32)}

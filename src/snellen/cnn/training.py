@@ -6,13 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from snellen.cnn.definition import SCALES, SIZES
-from snellen.frames.values import MOST, choice, whole
-
-_COUNTS = {
-    "scale": (min(SCALES), max(SCALES)), "steps": (1, MOST), "batch": (1, 1024), "patch": (8, 256),
-    "seed": (0, 2**63 - 1), "hold_out": (0, MOST),
-}  # fmt: skip
-"""Fields that are whole numbers, and the range of each."""
+from snellen.frames.values import check_options, whole
+from snellen.schema import METHOD, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +22,27 @@ class NetworkSettings:
 
     scale: int
     """Magnification, 2 to 4."""
-    network: str = "fast"
-    """Size: "fast" has 4 convolutions of 16 channels between the first and the last, "fine" 6 of
-    32."""
-    steps: int = 20_000
-    """Number of steps of the optimiser, rounded up to a multiple of 5 on a CPU, of 50 on a GPU."""
-    batch: int = 32
-    """Number of patches in a step."""
-    patch: int = 48
-    """Side of a patch, low-resolution pixels."""
-    seed: int = 0
-    """Seed of the first weights and of the patches."""
-    hold_out: int = 0
-    """Number of images that are never learnt from, on which PSNR is measured on the way."""
+    network: str = option(
+        "fast", choices=tuple(SIZES), help="4 layers of 16 channels, or 6 of 32.",
+        more="Convolutions between the first and the last.",
+    )  # fmt: skip
+    steps: int = option(
+        20_000, "Steps of the optimiser.", least=1,
+        more="Rounded up to a multiple of 5 on a CPU, of 50 on a GPU.",
+    )  # fmt: skip
+    batch: int = option(32, "Patches in a step.", least=1, most=1024)
+    patch: int = option(48, "Side of a patch in low-resolution pixels.", least=8, most=256)
+    seed: int = option(
+        0, "Seed of the first weights and of the patches.", least=0, most=2**63 - 1, group=METHOD
+    )
+    hold_out: int = option(
+        0, "Images that are never learnt from, on which PSNR is measured on the way.", least=0,
+        group=METHOD,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _COUNTS.items():
-            object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
-        object.__setattr__(self, "network", choice("network", self.network, SIZES))
+        object.__setattr__(self, "scale", whole("scale", self.scale, min(SCALES), max(SCALES)))
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 from snellen.errors import InputError, quoted
 from snellen.frames.limits import memory
+from snellen.schema import parameters
 
 MOST = 2**31 - 1
 """Greatest whole number of any parameter, unless it says otherwise."""
@@ -73,6 +74,34 @@ def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
     raise InputError(
         f"got `{name}`={quoted(value)}; expected a whole number, {range_}", parameter=name
     )
+
+
+def check_options(job: Any, *names: str, most: int = MOST) -> None:
+    """Refuse (InputError) values that the options of a dataclass do not take; as of `checked`.
+
+    The others become Python's own. No names: all of its own that have choices or a range.
+    """
+    known = parameters(type(job))
+    ranged = (
+        name for name, one in known.items() if one.about.choices or one.about.least is not None
+    )
+    for name in names or ranged:
+        object.__setattr__(job, name, checked(type(job), name, getattr(job, name), most))
+
+
+def checked(kind: type, name: str, value: Any, most: int = MOST) -> Any:
+    """Return the value of an option (InputError: none of its choices, or out of its range).
+
+    A default None passes. `most` is for whole numbers whose option has no greatest one.
+    """
+    one = parameters(kind)[name]
+    about = one.about
+    if value is None and one.default is None:
+        return None
+    if about.choices:
+        return choice(name, value, about.choices)
+    assert about.least is not None
+    return whole(name, value, about.least, about.most or most)
 
 
 def integer(value: object) -> int | None:

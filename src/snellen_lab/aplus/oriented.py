@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.aplus.features import margin
-from snellen.aplus.model import WINDOW, Model
+from snellen.aplus.model import Model
 from snellen.aplus.orientation import orientations, turn
 from snellen.aplus.symmetry import adapted, kinds, places
+from snellen.aplus.training import WINDOW
 from snellen.cpu.blas import single_threaded
 from snellen.cpu.pool import Pool
 from snellen.cpu.threads import available

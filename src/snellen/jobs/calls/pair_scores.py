@@ -17,7 +17,6 @@ from snellen.jobs.calls.execute import run
 from snellen.jobs.events import Collected, Events, Progress, Silent, listening, notify
 from snellen.jobs.kinds.score import ScoreJob
 from snellen.jobs.options.cluster_connection import check_cluster
-from snellen.jobs.options.fields import check_range
 from snellen.jobs.sharing.executors import executor, in_order, planned
 from snellen.jobs.sharing.tickets import Done, Ticket, Worker
 from snellen.jobs.steps.score_table import of_mean_error
@@ -154,7 +153,7 @@ def score_pairs(
         A number of workers or a device that does not exist.
     """
     workers, cluster = values.plain(workers), values.plain(cluster)
-    check_range(ScoreJob, "workers", workers)
+    values.checked(ScoreJob, "workers", workers)
     check_cluster(cluster, workers)
     if total is not None:
         total = values.whole("total", total, 0)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames import values
 from snellen.frames.brief import Brief
+from snellen.frames.values import check_options
 from snellen.jobs.inputs.inputs import PIPE, contents
 from snellen.jobs.kinds.score import ScoreJob, ScoreOptions, ScoreResult
-from snellen.jobs.options.fields import check_ranges
 from snellen.jobs.options.options import path
 from snellen.schema import FILES, option, parameters
 
@@ -89,7 +89,7 @@ class CompareJob(ScoreOptions):
                 f"got {self.target} for the report; expected a name that ends in .html",
                 parameter="target",
             )
-        check_ranges(self, "pictures")
+        check_options(self, "pictures")
         size = values.number(self.report_size)
         if size is None or not LEAST_SIZE <= size <= MOST_SIZE:
             raise InputError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, SnellenError
 from snellen.frames.brief import Brief
-from snellen.jobs.options.fields import check_ranges
+from snellen.frames.values import check_options
 from snellen.jobs.options.options import (
     FileOptions,
     MiaSettings,
@@ -92,7 +92,7 @@ class DeblurJob(FileOptions):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "psf_out", optional_path(self.psf_out, "psf_out"))
         FileOptions.__post_init__(self)
-        check_ranges(self, "window")
+        check_options(self, "window")
         self._check_conflicts()
         if self.is_burst:
             self._check_burst()

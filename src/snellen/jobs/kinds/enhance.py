@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
-from snellen.frames.values import plain
+from snellen.frames.values import check_options, plain
 from snellen.jobs.kinds.enhance_filters import Stage, add_filters, named, titled
 from snellen.jobs.kinds.enhance_line import Line
-from snellen.jobs.options.fields import Psf, check_ranges, check_types
+from snellen.jobs.options.fields import Psf, check_types
 from snellen.jobs.options.options import path
 from snellen.schema import option, parameters
 
@@ -190,7 +190,7 @@ class Enhancement(Brief):
             from snellen.video.filtering.crop import area  # images do without FFmpeg
 
             area(self.crop, "crop")
-        check_ranges(self, "denoise")
+        check_options(self, "denoise")
         if self.sharpen is not None and not 0 < self.sharpen <= 1:
             raise InputError(
                 f"got `sharpen`={self.sharpen}; expected an amount above 0, up to 1",
@@ -209,7 +209,7 @@ class Enhancement(Brief):
             from snellen.jobs.options.psf_files import check_suffix
 
             check_suffix(self.deblur_psf_out, "deblur_psf_out")
-        check_ranges(self, "lut_matrix")
+        check_options(self, "lut_matrix")
         if self.lut_matrix is not None and self.lut is None:
             raise InputError("got `lut_matrix`, but no `lut`", parameter="lut_matrix")
         if self.grain is not None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, SnellenError
 from snellen.frames import values
 from snellen.frames.brief import Brief
+from snellen.frames.values import check_options
 from snellen.jobs.inputs.inputs import PIPE
-from snellen.jobs.options.fields import check_ranges
 from snellen.jobs.options.options import (
     MadSettings,
     RunOptions,
@@ -73,7 +73,7 @@ class ScoreOptions(RunOptions):
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", registry.chosen(self.metrics, films=True))
         RunOptions.__post_init__(self)
-        check_ranges(self, "every", "decoder")
+        check_options(self, "every", "decoder")
         if self.data_range is not None:
             from snellen.frames.white import stated
 
@@ -146,9 +146,9 @@ class ScoreJob(ScoreOptions):
         object.__setattr__(self, "table", optional_path(self.table, "table"))
         object.__setattr__(self, "maps", optional_path(self.maps, "maps"))
         ScoreOptions.__post_init__(self)
-        check_ranges(self, "workers")
+        check_options(self, "workers")
         check_cluster(self.cluster, self.workers)
-        check_ranges(self, "worst")
+        check_options(self, "worst")
         values.whole("offset", self.offset, -values.MOST)
         if self.reference == self.distorted == PIPE:
             raise InputError(

@@ -11,11 +11,13 @@ from snellen.aplus.training import Report, Settings
 from snellen.cnn.training import NetworkReport, NetworkSettings
 from snellen.errors import InputError, SnellenError, quoted
 from snellen.frames.brief import Brief
+from snellen.frames.values import check_options, checked
 from snellen.jobs import lab
 from snellen.jobs.events import Events
-from snellen.jobs.options.fields import MOST, check_range, check_types
+from snellen.jobs.options.fields import MOST, check_types
 from snellen.jobs.options.options import RunOptions, path, paths
 from snellen.jobs.options.serial import Job
+from snellen.schema import option
 
 if TYPE_CHECKING:
     from snellen.aplus.model import Model
@@ -43,17 +45,22 @@ class TrainJob(Job):
     """File for the model: .safetensors."""
     settings: Settings | NetworkSettings = field(default_factory=lambda: Settings(2))
     """Magnification, and how to learn: Settings of A+, or NetworkSettings."""
-    validate: tuple[Path, ...] = ()
-    """Folders of images on which the finished model is measured."""
-    notes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """For the model's header, such as a licence."""
+    validate: tuple[Path, ...] = option(
+        (), "Folder of images to measure the finished model on.", reads=True
+    )
+    notes: Mapping[str, str] = option(
+        dict, "A note for the model's header, such as a licence.", flag="--about",
+        metavar="KEY=VALUE",
+    )  # fmt: skip
     command: str = ""
     """For the model's header: the command that learns it; empty: no entry."""
-    threads: int | None = None
-    """CPU threads; None: one for each core of this process."""
-    device: str = "auto"
-    """The device of a network: "cpu", "cuda", "cuda:N", or "auto": a GPU if PyTorch finds one.
-    A+ is learnt on the CPU."""
+    threads: int | None = option(
+        None, "CPU threads.", unset="one for each core", least=1, most=1024
+    )
+    device: str = option(
+        "auto", "Where a network is trained: auto, cpu, cuda or cuda:N.", metavar="DEVICE",
+        more="auto is a GPU if PyTorch finds one. A+ is learnt on the CPU.",
+    )  # fmt: skip
     overwrite: bool = False
     """True: a file called `target` is replaced."""
     max_pixels: int | None = None
@@ -64,9 +71,9 @@ class TrainJob(Job):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "validate", paths(self.validate, "validate"))
         check_types(self)
-        check_range(RunOptions, "max_pixels", self.max_pixels, MOST)
+        checked(RunOptions, "max_pixels", self.max_pixels, MOST)
         object.__setattr__(self, "notes", dict(self.notes))
-        check_range(RunOptions, "threads", self.threads)
+        check_options(self, "threads")
         if not self.is_network and self.device not in {"auto", "cpu"}:
             raise InputError(
                 f"got `device`={quoted(self.device)}; A+ is learnt on the CPU", parameter="device"

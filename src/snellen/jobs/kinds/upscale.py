@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import SnellenError
 from snellen.frames.brief import Brief
+from snellen.frames.values import check_options
 from snellen.jobs.kinds.enhance import Enhancement
-from snellen.jobs.options.fields import check_ranges
 from snellen.jobs.options.options import FileOptions, path
 from snellen.schema import ENHANCEMENT, option
 from snellen.upscaling.shipped import (
@@ -102,7 +102,7 @@ class UpscaleJob(FileOptions):
         object.__setattr__(self, "target", path(self.target, "target"))
         object.__setattr__(self, "size", text_of(self.size))
         FileOptions.__post_init__(self)
-        check_ranges(self, "chroma")
+        check_options(self, "chroma")
         known("method", self.method)
         known("source_kind", self.source_kind)
         if self.model is not None:

@@ -13,9 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from snellen.errors import InputError, quoted
-from snellen.frames import values
 from snellen.frames.values import is_name, plain, real
-from snellen.schema import parameters
 
 Rows = tuple[Any, ...]
 """Numbers of an array as nested tuples, rows last: exact, and equal where all numbers are."""
@@ -46,25 +44,6 @@ def check_types(value: Any) -> None:
             )
         if held is not given:
             object.__setattr__(value, name, held)
-
-
-def check_ranges(job: Any, *names: str, most: int = values.MOST) -> None:
-    """Refuse (InputError) values that their fields do not take; as of `check_range`."""
-    for name in names:
-        check_range(type(job), name, getattr(job, name), most)
-
-
-def check_range(kind: type, name: str, value: object, most: int = values.MOST) -> None:
-    """Refuse (InputError) a value that is none of an option's choices, or out of its range.
-
-    None passes. `most` is for numbers whose option has no greatest one.
-    """
-    about = parameters(kind)[name].about
-    if value is not None and about.choices:
-        values.choice(name, value, about.choices)
-    elif value is not None:
-        assert about.least is not None
-        values.whole(name, value, about.least, about.most or most)
 
 
 @cache

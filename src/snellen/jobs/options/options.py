@@ -11,7 +11,7 @@ from typing import Any
 from snellen.errors import InputError
 from snellen.frames import values
 from snellen.frames.brief import Brief
-from snellen.jobs.options.fields import MOST, Psf, check_ranges, check_types
+from snellen.jobs.options.fields import MOST, Psf, check_types
 from snellen.jobs.options.serial import Job
 from snellen.schema import (
     BLUR,
@@ -68,7 +68,7 @@ class VideoOptions(Brief):
     def __post_init__(self) -> None:
         object.__setattr__(self, "fps", rate(self.fps))
         check_types(self)
-        check_ranges(self, "decoder", "audio")
+        values.check_options(self, "decoder", "audio")
         if self.fps is not None:
             object.__setattr__(self, "clip", replace(self.clip, fps=self.fps))
 
@@ -197,7 +197,7 @@ class RunOptions(Job):
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", device_list(self.device))
         check_types(self)
-        check_ranges(self, "max_pixels", "threads", most=MOST)
+        values.check_options(self, "max_pixels", "threads", most=MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -248,7 +248,7 @@ class FileOptions(RunOptions):
         from snellen.jobs.options.cluster_connection import check_cluster
 
         RunOptions.__post_init__(self)
-        check_ranges(self, "quality", "workers")
+        values.check_options(self, "quality", "workers")
         check_cluster(self.cluster, self.workers)
         if self.keep_segments and not self.segments:
             raise InputError(
