@@ -12,17 +12,8 @@ from snellen.frames.values import check_options
 from snellen.jobs.kinds.enhance import Enhancement
 from snellen.jobs.options.options import FileOptions, path
 from snellen.schema import ENHANCEMENT, option
-from snellen.upscaling.shipped import (
-    AUTO,
-    DEFAULT,
-    FITS,
-    OWN,
-    SCALES,
-    exclude,
-    kinds,
-    known,
-    methods,
-)  # fmt: skip
+from snellen.upscaling import shipped
+from snellen.upscaling.shipped import AUTO, DEFAULT, FITS, OWN, SCALES, exclude, known
 
 if TYPE_CHECKING:
     from snellen.jobs.options.profile import Profile
@@ -30,9 +21,9 @@ if TYPE_CHECKING:
     from snellen.video.convert import Summary
 else:
     # For `typing.get_type_hints`; the modules of these types take long to import.
-    Profile = Summary = Any
+    Profile = Summary = Target = Any
 
-_METHODS, _KINDS = methods(), kinds()
+_METHODS, _KINDS = shipped.methods(), shipped.kinds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
