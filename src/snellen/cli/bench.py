@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,56 @@ def bench() -> None:
     """Measure this machine: whether results are right, then how long they take."""
 
 
+def written(target: Path | None, text: str, overwrite: bool) -> None:
+    """Write a text where it is wanted."""
+    if target:
+        with (
+            atomic.protected([], lambda name, text: terminal.err(f"warning: {name}: {text}")),
+            atomic.writing(target, overwrite) as file,
+        ):
+            file.write(text.encode())
+
+
+def measure(
+    method: str,
+    device: str,
+    repeats: int,
+    quick: bool,
+    output: Path | None,
+    as_json: bool,
+    overwrite: bool,
+    **more: Any,
+) -> None:
+    """Run the benchmark of a method and write its report where it is wanted.
+
+    Raises
+    ------
+    SnellenError
+        Some results were wrong; the report, which has no times for these, is written already.
+    """
+    from snellen.bench import runner
+    from snellen.jobs import lab
+
+    if output:
+        atomic.check_target(output, None, overwrite)
+    write = terminal.err if as_json else terminal.out
+    run: Callable[..., dict[str, Any]] = runner.run
+    if method in LARGER:
+        run = lab.module(LARGER[method], f"bench {method}").run
+
+    def say(text: str) -> None:
+        write(*text.split("\n"))
+
+    report = run(method, repeats, say, device=device, quick=quick, **more)
+    written(output, json.dumps(report, indent=1, ensure_ascii=False) + "\n", overwrite)
+    if as_json:
+        terminal.out(json.dumps(report))
+    if report["failed"]:
+        raise SnellenError(f"{report['failed']} of {len(report['cells'])} results are wrong")
+
+
 def command(method: str, text: str) -> None:
     """Add the benchmark of a method, with the help text of its command."""
-
-    def work(
-        device: str, repeats: int, quick: bool, output: Path | None, as_json: bool, overwrite: bool,
-        **more: Any,
-    ) -> None:  # fmt: skip
-        measure(method, device, repeats, quick, output, as_json, overwrite, **more)
-
     measured: list[Callable[[Any], Any]] = [
         click.option("--repeats", type=Whole(1), default=5, show_default=True,
                      help="Timed calls after the first one." if method == "calls" else
@@ -72,6 +114,7 @@ def command(method: str, text: str) -> None:
             help="A model to time instead of those of 2014; may be repeated.",
         ))  # fmt: skip
     device = _DEVICES if method == "scale" else _DEVICE
+    work: Any = partial(measure, method)
     for one in (
         _REPORTING, group(MACHINE, device), group(FILES, _OUTPUT, OVERWRITE),
         group(MEASURED, *measured),
@@ -176,51 +219,3 @@ def quality(
     written(page, text, overwrite)
     if as_json:
         terminal.out(json.dumps(found))
-
-
-def written(target: Path | None, text: str, overwrite: bool) -> None:
-    """Write a text where it is wanted."""
-    if target:
-        with (
-            atomic.protected([], lambda name, text: terminal.err(f"warning: {name}: {text}")),
-            atomic.writing(target, overwrite) as file,
-        ):
-            file.write(text.encode())
-
-
-def measure(
-    method: str,
-    device: str,
-    repeats: int,
-    quick: bool,
-    output: Path | None,
-    as_json: bool,
-    overwrite: bool,
-    **more: Any,
-) -> None:
-    """Run the benchmark of a method and write its report where it is wanted.
-
-    Raises
-    ------
-    SnellenError
-        Some results were wrong; the report, which has no times for these, is written already.
-    """
-    from snellen.bench import runner
-    from snellen.jobs import lab
-
-    if output:
-        atomic.check_target(output, None, overwrite)
-    write = terminal.err if as_json else terminal.out
-    run: Callable[..., dict[str, Any]] = runner.run
-    if method in LARGER:
-        run = lab.module(LARGER[method], f"bench {method}").run
-
-    def say(text: str) -> None:
-        write(*text.split("\n"))
-
-    report = run(method, repeats, say, device=device, quick=quick, **more)
-    written(output, json.dumps(report, indent=1, ensure_ascii=False) + "\n", overwrite)
-    if as_json:
-        terminal.out(json.dumps(report))
-    if report["failed"]:
-        raise SnellenError(f"{report['failed']} of {len(report['cells'])} results are wrong")
