@@ -196,11 +196,7 @@ class Enhancement(Brief):
                 f"got `sharpen`={self.sharpen}; expected an amount above 0, up to 1",
                 parameter="sharpen",
             )
-        for name in ("vf", "post_vf"):
-            if (chain := getattr(self, name)) is not None:
-                from snellen.video.filtering.parse import parse
-
-                parse(chain, name)
+        self.chains()  # which reads them
         if self.deblur_psf_out is not None:
             if self.deblur != AUTO:
                 raise InputError(
@@ -219,38 +215,39 @@ class Enhancement(Brief):
         elif self.grain_seed is not None:
             raise InputError("got `grain_seed`, but no `grain`", parameter="grain_seed")
 
+    def chains(self) -> dict[str, Any]:
+        """Return the chains of FFmpeg's filters, by their parameters (InputError: it is none)."""
+        given = {name: getattr(self, name) for name in ("vf", "post_vf")}
+        if not any(chain is not None for chain in given.values()):
+            return {}
+        from snellen.video.filtering.parse import parse  # images do without FFmpeg
+
+        return {name: parse(chain, name) for name, chain in given.items() if chain is not None}
+
     def files(self) -> dict[str, Path]:
         """Return the files that are read, by their parameters."""
         named: dict[str, object] = {"deblur": self.deblur, "lut": self.lut}
-        for name in ("vf", "post_vf"):
-            if (chain := getattr(self, name)) is not None:
-                from snellen.video.filtering.parse import files, parse
+        for name, chain in self.chains().items():
+            from snellen.video.filtering.parse import files
 
-                for number, one in enumerate(files(parse(chain, name))):
-                    named[name if number == 0 else f"{name} ({number + 1})"] = one
+            for number, one in enumerate(files(chain)):
+                named[name if number == 0 else f"{name} ({number + 1})"] = one
         return {name: one for name, one in named.items() if isinstance(one, Path)}
 
     def written(self) -> tuple[tuple[str, Path], ...]:
         """Return the files that filters write, each with its parameter."""
-        from snellen.video.filtering.parse import parse
         from snellen.video.filtering.side_files import outputs
 
-        chains = {name: getattr(self, name) for name in ("vf", "post_vf")}
         return tuple(
-            (name, path)
-            for name, chain in chains.items()
-            if chain is not None
-            for path in outputs(parse(chain, name))
+            (name, path) for name, chain in self.chains().items() for path in outputs(chain)
         )
 
     def silent(self) -> Enhancement:
         """Return an enhancement whose filters write no files."""
-        from snellen.video.filtering.parse import parse
         from snellen.video.filtering.side_files import silent, written
 
-        changed: dict[str, Any] = {
-            name: written(silent(parse(getattr(self, name), name))) for name, _ in self.written()
-        }
+        chains, changing = self.chains(), {name for name, _ in self.written()}
+        changed: dict[str, Any] = {name: written(silent(chains[name])) for name in changing}
         return replace(self, **changed)
 
     def __bool__(self) -> bool:

@@ -72,13 +72,10 @@ def _check_filters(job: AnyJob) -> None:
     """Refuse a chain of filters that may write into an input, as metadata=print:file=… does."""
     if not isinstance(job, UpscaleJob):
         return
-    for parameter in ("vf", "post_vf"):
-        chain = getattr(job.enhancement, parameter)
-        if chain is None:
-            continue
-        from snellen.video.filtering.parse import parse, written
+    for parameter, chain in job.enhancement.chains().items():
+        from snellen.video.filtering.parse import written
 
-        for name, file in written(parse(chain, parameter)):
+        for name, file in written(chain):
             if is_input(file):
                 raise InputError(
                     f"{name} of `{parameter}` names an input, {file}, into which it might write",
