@@ -8,18 +8,18 @@ from typing import Any, Unpack
 
 from snellen.frames.values import flag
 from snellen.jobs.calls.execute import raised
-from snellen.jobs.calls.planning import file_target, plan
+from snellen.jobs.calls.planning import plan, source_and_target
 from snellen.jobs.calls.report_after import with_report
 from snellen.jobs.calls.several import each_file
 from snellen.jobs.events import Events
 from snellen.jobs.inputs.inputs import claim
 from snellen.jobs.inputs.naming import SHARP, beside
-from snellen.jobs.inputs.patterns import matching, the_only
-from snellen.jobs.inputs.sequence import is_sequence_of
+from snellen.jobs.inputs.patterns import matching
+from snellen.jobs.kinds.compare import REPORT_SIZE
 from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult, psf_targets
 from snellen.jobs.options.arguments import takes
 from snellen.jobs.options.keywords import DeblurKeywords, DeblurSeveral
-from snellen.jobs.options.options import File, optional_path, path, paths
+from snellen.jobs.options.options import File, optional_path, paths
 from snellen.jobs.options.positions import Region
 from snellen.process import while_running
 from snellen.schema import nested
@@ -38,7 +38,7 @@ def deblur_file(
     positions: File | Sequence[tuple[int, int]] | None = None,
     psf_out: File | None = None,
     report: File | None = None,
-    report_size: float = 30.0,
+    report_size: float = REPORT_SIZE,
     events: Events | None = None,
     **options: Unpack[DeblurKeywords],
 ) -> DeblurResult:
@@ -149,13 +149,10 @@ def deblur_files(
     claim([*targets, *(one for one in psfs if one is not None)], {}, "psf_out")
     psf_of = dict(zip(targets, psfs, strict=True))
 
-    def restored(source: Path, goal: Path, **how: Any) -> DeblurResult:
-        return deblur_file(source, goal, psf_out=psf_of[goal], **how)
-
     def job(source: Path, goal: Path, **how: Any) -> DeblurJob:
         return _job(source, goal, psf_out=psf_of[goal], **how)
 
-    return each_file(restored, job, todo, events, dict(options))
+    return each_file(job, todo, events, dict(options))
 
 
 def _job(
@@ -164,18 +161,12 @@ def _job(
     """Return the job of the arguments of `deblur_file`, but those of its report."""
     fields = nested(DeblurJob, options)
     fps, psf_out = fields["video"].fps, fields.pop("psf_out", None)
-    files: Any
+    files: Path | tuple[Path, ...]
     if isinstance(source, File):
-        files = path(source, "source")
-        if fps is None:
-            files = the_only(files, "source")
+        files, goal = source_and_target(source, target, lambda one: SHARP, fps)
     else:
         files = tuple(one for typed in paths(source, "source") for one in matching(typed))
-    goal = optional_path(target, "target")
-    if not isinstance(files, tuple):
-        goal = file_target(files, target, lambda one: SHARP, is_sequence_of(files, fps))
-    elif goal is None:
-        goal = beside(files[0], SHARP) if files else Path()
+        goal = optional_path(target, "target") or (beside(files[0], SHARP) if files else Path())
     fields["region"] = Region.of(fields.get("region"), positions)
     (fields["psf_out"],) = psf_targets([goal], optional_path(psf_out, "psf_out"))
     return DeblurJob(source=files, target=goal, **fields)

@@ -12,19 +12,17 @@ from typing import Any
 
 from snellen.cpu import threads
 from snellen.errors import InputError
-from snellen.frames import limits
 from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
+from snellen.jobs.calls.execute import around
 from snellen.jobs.calls.job_workers import devices_of
 from snellen.jobs.calls.shareable import shareable
 from snellen.jobs.events import Collected, Events, listening, notify
 from snellen.jobs.fallback import chosen
-from snellen.jobs.first_use import announced
 from snellen.jobs.inputs.inputs import PIPE
 from snellen.jobs.inputs.sequence import makes_film
 from snellen.jobs.inputs.stills import opened, pages_of
 from snellen.jobs.kinds.deblur import DeblurJob
-from snellen.jobs.kinds.files import protected
 from snellen.jobs.kinds.upload import Staged
 from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.jobs.runs.upscale_video import made, models_of, settled
@@ -34,6 +32,12 @@ from snellen.schema import named
 from snellen.upscaling.shipped import SCALES
 from snellen.upscaling.target import geometry
 from snellen.video.dry_run import FilmPlan
+
+if TYPE_CHECKING:
+    from snellen.jobs.kinds.choice import Models
+    from snellen.jobs.kinds.files import FilmJob
+    from snellen.jobs.runs.film import Making
+    from snellen.video.steps.track import Track
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -176,35 +180,22 @@ def dry_run(job: UpscaleJob | DeblurJob, events: Events | None = None) -> DryRun
     return found
 
 
-def _dry(job: UpscaleJob | DeblurJob, listener: Collected) -> DryRun:
-    growth = (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
-    with (
-        protected(job, listener), limits.at_most(job.max_pixels, growth),
-        threads.limited(job.threads), announced(listener),
-    ):  # fmt: skip
+def _dry(job: FilmJob, events: Collected) -> DryRun:
+    with around(job, events):
         if isinstance(job, UpscaleJob):
-            return _upscaling(job, listener)
-        return _deblurring(job, listener)
+            is_film = makes_film(job.source, job.target, job.video.fps)
+            return _enlarged_film(job, events) if is_film else _enlarged_image(job, events)
+        job.check()
+        track = None if job.region is None else job.region.track()
+        if job.is_burst or not makes_film(job.sources[0], job.target, job.video.fps):
+            return _restored_image(job, track, events)
+        return _restored_film(job, track, events)
 
 
-def _upscaling(job: UpscaleJob, events: Collected) -> DryRun:
-    if not makes_film(job.source, job.target, job.video.fps):
-        return _enlarged_image(job, events)
-    from snellen.jobs.runs.film import through
-    from snellen.jobs.sharing.segments import segments_of
-    from snellen.video.dry_run import dry_run as film
-
+def _enlarged_film(job: UpscaleJob, events: Collected) -> DryRun:
     job = settled(job, events, dry=True)
     models = models_of(job)
-    how = segments_of(job, models, events, tidied=False)
-    found = through(
-        lambda ready: film(ready, segments=how and how()),
-        job, partial(made, job, models=models), events,
-    )  # fmt: skip
-    return DryRun(
-        job.source, job.target, found.width, found.height, found.device, **models.said(),
-        film=found, **_workers(job, found, events), warnings=_texts(events), free=_free(job.target),
-    )  # fmt: skip
+    return _film(job, partial(made, job, models=models), events, models)
 
 
 def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
@@ -223,52 +214,57 @@ def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
     found = geometry(job.goal, width, height, scales=scales)
     for scale in found.scales:
         models(scale)
-    device = chosen(job.device, events).partition(",")[0]
-    return DryRun(
-        job.source, job.target, found.width, found.height, devices.name(device), **models.said(),
-        pages=len(pages) or 1, warnings=_texts(events), free=_free(job.target),
-    )  # fmt: skip
+    return _image(job, found.width, found.height, events, pages=len(pages) or 1, **models.said())
 
 
-def _deblurring(job: DeblurJob, events: Collected) -> DryRun:
-    job.check()
-    first = job.sources[0]
-    track = None if job.region is None else job.region.track()
-    if job.is_burst or not makes_film(first, job.target, job.video.fps):
-        still, _ = opened(
-            first, job.target, strict=job.strict, overwrite=job.overwrite, unused=(),
-            quality=job.quality, events=events,
-        )  # fmt: skip
-        height, width = still.pixels.shape[:2]
-        if track is not None:
-            track.check(width, height)
-            if not job.paste_back:
-                width, height = track.width, track.height
-        device = chosen(job.device, events).partition(",")[0]
-        return DryRun(
-            job.source, job.target, width, height, devices.name(device), warnings=_texts(events),
-            free=_free(job.target),
-        )  # fmt: skip
+def _restored_film(job: DeblurJob, track: Track | None, events: Collected) -> DryRun:
     from snellen.jobs.runs.deblur_video import restored
+    from snellen.jobs.steps.deblur_step import FrameFits
+
+    make = partial(restored, job, fits=FrameFits(lambda row: None, False), track=track)
+    return _film(job, make, events, tries=track is None or track.file is None)
+
+
+def _restored_image(job: DeblurJob, track: Track | None, events: Collected) -> DryRun:
+    still, _ = opened(
+        job.sources[0], job.target, strict=job.strict, overwrite=job.overwrite, unused=(),
+        quality=job.quality, events=events,
+    )  # fmt: skip
+    height, width = still.pixels.shape[:2]
+    if track is not None:
+        track.check(width, height)
+        if not job.paste_back:
+            width, height = track.width, track.height
+    return _image(job, width, height, events)
+
+
+def _film(
+    job: FilmJob, make: Making, events: Collected, models: Models | None = None, tries: bool = True
+) -> DryRun:
     from snellen.jobs.runs.film import through
     from snellen.jobs.sharing.segments import segments_of
-    from snellen.jobs.steps.deblur_step import FrameFits
     from snellen.video.dry_run import dry_run as film
 
-    fits = FrameFits(lambda row: None, False)
-    tries = track is None or track.file is None
-    how = segments_of(job, None, events, tidied=False)
+    how = segments_of(job, models, events, tidied=False)
     found = through(
-        lambda ready: film(ready, segments=how and how(), tries=tries),
-        job, partial(restored, job, fits=fits, track=track), events,
-    )  # fmt: skip
+        lambda ready: film(ready, segments=how and how(), tries=tries), job, make, events
+    )
+    said = {} if models is None else models.said()
     return DryRun(
-        first, job.target, found.width, found.height, found.device, film=found,
+        job.source, job.target, found.width, found.height, found.device, **said, film=found,
         **_workers(job, found, events), warnings=_texts(events), free=_free(job.target),
     )  # fmt: skip
 
 
-def _workers(job: UpscaleJob | DeblurJob, film: FilmPlan, events: Events) -> dict[str, Any]:
+def _image(job: FilmJob, width: int, height: int, events: Collected, **said: Any) -> DryRun:
+    device = chosen(job.device, events).partition(",")[0]
+    return DryRun(
+        job.source, job.target, width, height, devices.name(device), **said,
+        warnings=_texts(events), free=_free(job.target),
+    )  # fmt: skip
+
+
+def _workers(job: FilmJob, film: FilmPlan, events: Events) -> dict[str, Any]:
     """Return what is to be said of what makes segments, if it is not this process."""
     if not film.segments.starts:
         if len(planned(job)) != 1:

@@ -71,7 +71,9 @@ def by_workers(
         The cluster cannot be used.
     """
     how = next((one for one in jobs.values() if isinstance(one, FilmJob)), None)
-    if how is None or (how.cluster is None and not devices_of(how, len(jobs))):
+    if how is None or len(jobs) < 2:
+        return {}
+    if how.cluster is None and not devices_of(how, len(jobs)):
         return {}
     tickets = shareable(jobs)
     if len(tickets) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 from snellen.errors import InputError, SnellenError
@@ -15,9 +16,10 @@ from snellen.files.remote import Remote
 from snellen.frames import values
 from snellen.jobs.inputs.inputs import PIPE
 from snellen.jobs.inputs.naming import Word, beside, is_joined, written
+from snellen.jobs.inputs.patterns import the_only
 from snellen.jobs.inputs.search import Found, search
-from snellen.jobs.inputs.sequence import film, is_one_film, is_there
-from snellen.jobs.options.options import File, optional_path
+from snellen.jobs.inputs.sequence import film, is_one_film, is_sequence_of, is_there
+from snellen.jobs.options.options import File, optional_path, path
 
 Spot = Callable[..., tuple[str, str]]
 
@@ -184,6 +186,19 @@ def passed_over(found: Plan, target: Path, error: SnellenError | None) -> str | 
     if isinstance(error, BusyError):
         return "another run is making it"
     return f"{target} is there" if is_there(target) else None
+
+
+def source_and_target(
+    source: File, target: File | None, word: Word, fps: Fraction | None
+) -> tuple[Path, Path]:
+    """Return one source, and the file that it becomes; `fps`: pictures may become one film.
+
+    Errors are those of `file_target`.
+    """
+    found = path(source, "source")
+    if fps is None:
+        found = the_only(found, "source")
+    return found, file_target(found, target, word, is_sequence_of(found, fps))
 
 
 def file_target(source: Path, target: File | None, word: Word, sequence: bool = False) -> Path:

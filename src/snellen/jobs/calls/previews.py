@@ -18,7 +18,7 @@ from snellen.jobs.calls.execute import run
 from snellen.jobs.events import Collected, Events, Progress, listening
 from snellen.jobs.inputs.inputs import PIPE, stream
 from snellen.jobs.inputs.sequence import is_sequence_of, makes_film
-from snellen.jobs.kinds.compare import MOST_PICTURES, MOST_VARIANTS, CompareJob
+from snellen.jobs.kinds.compare import MOST_PICTURES, MOST_VARIANTS, REPORT_SIZE, CompareJob
 from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.files import protected
 from snellen.jobs.kinds.upscale import UpscaleJob
@@ -84,7 +84,7 @@ def preview(
     count: int = 5,
     at: Sequence[Time] = (),
     length: float = SECONDS,
-    report_size: float = 30.0,
+    report_size: float = REPORT_SIZE,
     overwrite: bool = False,
     command: str | None = None,
     events: Events | None = None,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from snellen.errors import InputError, SnellenError, unexpected
 from snellen.files import atomic
@@ -14,15 +13,13 @@ from snellen.jobs.calls.execute import check_job, raised, run
 from snellen.jobs.calls.job_ticket import Finished, first, named
 from snellen.jobs.calls.job_workers import by_workers
 from snellen.jobs.calls.planning import Plan, passed_over, without_existing
+from snellen.jobs.calls.report_after import with_report
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.inputs.inputs import claim, stream
-from snellen.jobs.kinds.deblur import DeblurResult
+from snellen.jobs.kinds.compare import REPORT_SIZE
 from snellen.jobs.kinds.files import AnyJob, FilmJob, read_by, written_by
-from snellen.jobs.kinds.upscale import UpscaleResult
 from snellen.jobs.options.options import MANY
 from snellen.process import while_running
-
-R = TypeVar("R", UpscaleResult, DeblurResult)
 
 
 @while_running
@@ -117,41 +114,36 @@ def _refused(jobs: list[Any]) -> dict[int, Exception]:
 
 
 def each_file(
-    function: Callable[..., R],
-    make: Callable[..., FilmJob],
-    todo: Plan,
-    events: Events | None,
-    options: dict[str, Any],
-) -> list[R]:
-    """Call a function of one file for each of several, with a target of its own.
+    make: Callable[..., FilmJob], todo: Plan, events: Events | None, options: dict[str, Any]
+) -> list[Any]:
+    """Run the jobs of several files, each with a target of its own, and return their results.
 
     Several workers, GPUs or a cluster share the files, as of `run_several`.
 
     Parameters
     ----------
-    function : callable
-        Of one file: `upscale_file` or `deblur_file`.
     make : callable
-        Returns the job that the function runs, of the same arguments.
+        Returns the job of a source and its target.
     todo : Plan
         The files.
     events : Events, optional
         Receives what is reported of all files, equal warnings once.
     options : dict
-        Further arguments of the function.
+        Further arguments of `make`, and the report about the only file.
 
     Raises
     ------
     SnellenError
-        The first that the function raised, after all files; the others are its notes.
+        The first of all jobs, after all files; the others are its notes.
     """
-    if options.get("report") is not None and len(todo.pairs) != 1:
+    report = options.get("report"), options.get("report_size", REPORT_SIZE)
+    if report[0] is not None and len(todo.pairs) != 1:
         raise InputError(
             f"got `report` with {len(todo.pairs)} files", parameter="report",
             advice="a report is about one file and what is made of it",
         )  # fmt: skip
     listener = Collected(listening(events))
-    results: list[R] = []
+    results: list[Any] = []
     if not options.get("overwrite"):
         todo = without_existing(todo)
     failed: list[SnellenError] = [error for _, error in todo.failed]
@@ -160,20 +152,24 @@ def each_file(
     for one in todo.skipped:
         listener.notice(str(one.source), f"skipped, {one.why}")
     with atomic.protected(one for source, _ in todo.pairs for one in stream(source)):
-        jobs: dict[int, AnyJob] = {}
-        if len(todo.pairs) > 1:
-            for number, (source, goal) in enumerate(todo.pairs):
-                with suppress(SnellenError):  # which the function raises
-                    jobs[number] = make(source, goal, **options)
+        jobs: dict[int, FilmJob] = {}
+        wrong: dict[int, SnellenError] = {}
+        for number, pair in enumerate(todo.pairs):
+            try:
+                jobs[number] = make(*pair, **options)
+            except SnellenError as error:
+                wrong[number] = error
         found = by_workers(jobs, listener)
         for number, (source, goal) in enumerate(todo.pairs):
             try:
+                if number in wrong:
+                    raise wrong[number]
+                result: Any
                 if number not in found:
-                    results.append(function(source, goal, events=listener, **options))
-                elif found[number].result is None:
+                    result = with_report(jobs[number], *report, listener)
+                elif (result := found[number].result) is None:
                     raise found[number].error or InputError(f"{source} was not made")
-                else:
-                    results.append(raised(found[number].result))
+                results.append(raised(result))
             except SnellenError as error:
                 if (why := passed_over(todo, goal, error)) is not None:
                     listener.notice(str(source), f"skipped, {why}")

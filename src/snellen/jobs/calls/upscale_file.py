@@ -7,17 +7,16 @@ from typing import Any, Unpack
 
 from snellen.frames.values import flag
 from snellen.jobs.calls.execute import raised
-from snellen.jobs.calls.planning import file_target, plan
+from snellen.jobs.calls.planning import plan, source_and_target
 from snellen.jobs.calls.report_after import with_report
 from snellen.jobs.calls.several import each_file
 from snellen.jobs.events import Events
 from snellen.jobs.inputs.naming import enlarged
-from snellen.jobs.inputs.patterns import the_only
-from snellen.jobs.inputs.sequence import is_sequence_of
+from snellen.jobs.kinds.compare import REPORT_SIZE
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 from snellen.jobs.options.arguments import takes
 from snellen.jobs.options.keywords import UpscaleKeywords, UpscaleSeveral
-from snellen.jobs.options.options import File, optional_path, path, paths
+from snellen.jobs.options.options import File, optional_path, paths
 from snellen.jobs.options.sizes import wanted
 from snellen.process import while_running
 from snellen.schema import nested
@@ -34,7 +33,7 @@ def upscale_file(
     device: str | Sequence[str] = "auto",
     *,
     report: File | None = None,
-    report_size: float = 30.0,
+    report_size: float = REPORT_SIZE,
     events: Events | None = None,
     **options: Unpack[UpscaleKeywords],
 ) -> UpscaleResult:
@@ -135,7 +134,7 @@ def upscale_files(
         skip_existing=skip_existing, overwrite=flag("overwrite", options.get("overwrite", False)),
         sequences=options.get("fps") is not None,
     )  # fmt: skip
-    return each_file(upscale_file, _job, todo, events, dict(options))
+    return each_file(_job, todo, events, dict(options))
 
 
 def _sized(options: Mapping[str, Any]) -> Target:
@@ -146,9 +145,5 @@ def _job(source: File, target: File | None, **options: Any) -> UpscaleJob:
     """Return the job of the arguments of `upscale_file`, but those of its report."""
     fields = nested(UpscaleJob, options)
     fps, sized = fields["video"].fps, _sized(options)
-    source = path(source, "source")
-    if fps is None:
-        source = the_only(source, "source")
-    is_sequence = is_sequence_of(source, fps)
-    goal = file_target(source, target, lambda one: enlarged(one, sized), is_sequence)
-    return UpscaleJob(source=source, target=goal, **fields)
+    file, goal = source_and_target(source, target, lambda one: enlarged(one, sized), fps)
+    return UpscaleJob(source=file, target=goal, **fields)

@@ -24,6 +24,7 @@ else:
 MOST_VARIANTS = 9
 MOST_PICTURES = 64
 LEAST_SIZE, MOST_SIZE = 1.0, 2000.0  # million bytes: Chromium opens no longer strings
+REPORT_SIZE = 30.0  # million bytes, unless another one is asked for
 SUFFIXES = (".html", ".htm")
 _METRICS = parameters(ScoreOptions)["metrics"].about.help
 
@@ -56,7 +57,7 @@ class CompareJob(ScoreOptions):
         "others all over the video.",
     )  # fmt: skip
     report_size: float = option(
-        30.0, metavar="NUMBER", group=FILES,
+        REPORT_SIZE, metavar="NUMBER", group=FILES,
         help="Most million bytes of the report. Until it fits, the quality of pictures falls, then "
         "their size, then their number; the report says so.",
     )  # fmt: skip
