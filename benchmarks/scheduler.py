@@ -36,7 +36,7 @@ from snellen.files import atomic
 from snellen.frames.step import Step
 from snellen.jobs.events import Silent
 from snellen.jobs.sharing import pool
-from snellen.jobs.sharing.film_workers import FilmWorkers
+from snellen.jobs.sharing.segments import FilmWorkers
 from snellen.jobs.sharing.tickets import Done, FilmStep, SegmentTicket
 from snellen.video.clip import Clip
 from snellen.video.progress import Meter

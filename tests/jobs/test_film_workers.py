@@ -30,7 +30,7 @@ from snellen.jobs.calls.dry import dry_run
 from snellen.jobs.events import Silent
 from snellen.jobs.kinds.enhance import Enhancement
 from snellen.jobs.sharing.executors import planned
-from snellen.jobs.sharing.film_workers import film_workers
+from snellen.jobs.sharing.segments import film_workers
 from snellen.video.segments import cuts
 from support import lut
 from support.heard import Heard
@@ -250,8 +250,8 @@ def test_a_film_that_is_deblurred_by_two_workers(tmp_path):
 def test_what_one_process_has_open_is_made_by_it(tmp_path, name):
     heard = Heard()
     job = UpscaleJob(source=Path(name), target=tmp_path / "o.mkv", device="cpu", workers=2)
-    assert film_workers(job, None, 4, heard) is None
+    assert film_workers(job, None, heard) is None
     assert heard.notices == ["this process alone has it open, and makes all segments"]
     heard.notices.clear()
-    assert film_workers(replace(job, source=tmp_path / "a.mkv"), None, 4, heard) is not None
+    assert film_workers(replace(job, source=tmp_path / "a.mkv"), None, heard) is not None
     assert heard.notices == []

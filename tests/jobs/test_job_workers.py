@@ -39,9 +39,8 @@ from snellen.jobs import (
 )
 from snellen.jobs.calls import job_workers
 from snellen.jobs.calls.dry import DryRun, together
-from snellen.jobs.calls.job_ticket import FileTicket
+from snellen.jobs.calls.job_ticket import FileTicket, shareable
 from snellen.jobs.calls.job_workers import _Round, _write
-from snellen.jobs.calls.shareable import shareable
 from snellen.jobs.events import Silent
 from snellen.jobs.sharing.pool import Pool
 from snellen.jobs.sharing.tickets import Done, Worker

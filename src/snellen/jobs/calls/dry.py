@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.cpu import threads
 from snellen.errors import InputError
 from snellen.frames.brief import Brief
 from snellen.gpu import device as devices
 from snellen.jobs.calls.execute import around
+from snellen.jobs.calls.job_ticket import shareable
 from snellen.jobs.calls.job_workers import devices_of
-from snellen.jobs.calls.shareable import shareable
 from snellen.jobs.events import Collected, Events, listening, notify
 from snellen.jobs.fallback import chosen
 from snellen.jobs.inputs.inputs import PIPE
@@ -27,7 +27,7 @@ from snellen.jobs.kinds.upload import Staged
 from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.jobs.runs.upscale_video import made, models_of, settled
 from snellen.jobs.sharing.executors import planned, share
-from snellen.jobs.sharing.film_workers import sharing
+from snellen.jobs.sharing.segments import sharing
 from snellen.schema import named
 from snellen.upscaling.shipped import SCALES
 from snellen.upscaling.target import geometry

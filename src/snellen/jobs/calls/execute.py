@@ -15,7 +15,7 @@ from snellen.jobs.first_use import announced
 from snellen.jobs.inputs.sequence import makes_film
 from snellen.jobs.kinds.compare import CompareJob, CompareResult
 from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult
-from snellen.jobs.kinds.files import AnyJob, protected
+from snellen.jobs.kinds.files import AnyJob, growth_of, protected
 from snellen.jobs.kinds.score import ScoreJob, ScoreResult
 from snellen.jobs.kinds.train import TrainJob, TrainResult, run_train
 from snellen.jobs.kinds.upload import Staged
@@ -71,9 +71,8 @@ def run(job: AnyJob, events: Events | None = None) -> AnyResult:
 @contextmanager
 def around(job: AnyJob, events: Events) -> Iterator[None]:
     """Within the block, a job's inputs are protected, and its limits hold."""
-    growth = (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
     with (
-        protected(job, events), limits.at_most(job.max_pixels, growth),
+        protected(job, events), limits.at_most(job.max_pixels, growth_of(job)),
         threads.limited(job.threads), announced(events),
     ):  # fmt: skip
         yield
@@ -104,13 +103,7 @@ def _run(job: AnyJob, listener: Events) -> AnyResult:
 
 
 def run_upscale(job: UpscaleJob, events: Events, only_join: bool = False) -> UpscaleResult:
-    """Enlarge one file, or only join the segments of a film.
-
-    Raises
-    ------
-    InputError, DeviceError, OutputError
-        Nothing is left under the target's name.
-    """
+    """Enlarge one file, or only join the segments of a film."""
     if not makes_film(job.source, job.target, job.video.fps):
         from snellen.jobs.runs.upscale_image import upscale_image
 
@@ -121,16 +114,7 @@ def run_upscale(job: UpscaleJob, events: Events, only_join: bool = False) -> Ups
 
 
 def run_deblur(job: DeblurJob, events: Events, only_join: bool = False) -> DeblurResult:
-    """Restore one file, or only join the segments of a film.
-
-    Raises
-    ------
-    InputError, DeviceError
-        Nothing is written.
-    OutputError
-        The result could not be written, and nothing is left under its name; or the result is
-        written, but its PSF could not be.
-    """
+    """Restore one file, or only join the segments of a film."""
     job.check()
     if job.is_burst or not makes_film(job.sources[0], job.target, job.video.fps):
         from snellen.jobs.runs.deblur_image import deblur_image
@@ -142,13 +126,7 @@ def run_deblur(job: DeblurJob, events: Events, only_join: bool = False) -> Deblu
 
 
 def run_score(job: ScoreJob, events: Events) -> ScoreResult:
-    """Score two inputs, and write table and maps.
-
-    Raises
-    ------
-    InputError, DeviceError, OutputError
-        There is no score; OutputError: a folder takes no file.
-    """
+    """Score two inputs, and write table and maps."""
     kind = job.check()
     from snellen.jobs.runs.score_kinds import RUNS
 

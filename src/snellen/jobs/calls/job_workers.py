@@ -14,8 +14,7 @@ from snellen.cpu import threads
 from snellen.errors import DeviceError, InputError, SnellenError, unexpected
 from snellen.files import atomic, protection
 from snellen.files.remote import Remote
-from snellen.jobs.calls.job_ticket import FileTicket, Finished, first, named
-from snellen.jobs.calls.shareable import shareable
+from snellen.jobs.calls.job_ticket import FileTicket, Finished, first, named, shareable
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs import folders
 from snellen.jobs.kinds.files import AnyJob, FilmJob, written_by

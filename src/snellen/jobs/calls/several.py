@@ -13,7 +13,6 @@ from snellen.jobs.calls.execute import check_job, raised, run
 from snellen.jobs.calls.job_ticket import Finished, first, named
 from snellen.jobs.calls.job_workers import by_workers
 from snellen.jobs.calls.planning import Plan, passed_over, without_existing
-from snellen.jobs.calls.report_after import with_report
 from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.inputs.inputs import claim, stream
 from snellen.jobs.kinds.compare import REPORT_SIZE
@@ -136,6 +135,8 @@ def each_file(
     SnellenError
         The first of all jobs, after all files; the others are its notes.
     """
+    from snellen.jobs.calls.report_after import with_report
+
     report = options.get("report"), options.get("report_size", REPORT_SIZE)
     if report[0] is not None and len(todo.pairs) != 1:
         raise InputError(

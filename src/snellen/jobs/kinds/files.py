@@ -25,6 +25,11 @@ FilmJob = UpscaleJob | DeblurJob
 AnyJob = FilmJob | ScoreJob | CompareJob | TrainJob
 
 
+def growth_of(job: AnyJob) -> int:
+    """Return the pixels of a job's result for each pixel that is read, as far as it is known."""
+    return (job.magnification or 2) ** 2 if isinstance(job, UpscaleJob) else 1
+
+
 @contextmanager
 def protected(job: AnyJob, events: Events) -> Iterator[None]:
     """Protect what a job reads from all outputs of this process, until the block ends.

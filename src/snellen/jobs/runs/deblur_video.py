@@ -14,7 +14,6 @@ from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.options import psf_files
 from snellen.jobs.runs.deblur_outcomes import report_outcomes
 from snellen.jobs.runs.film import converted, damage, worked
-from snellen.jobs.sharing.film_workers import film_workers
 from snellen.jobs.sharing.segments import segments_of
 from snellen.jobs.steps.deblur_step import DeblurStep, FrameFits
 from snellen.mia.l0 import judge
@@ -26,7 +25,6 @@ from snellen.video.steps.track import Track
 if TYPE_CHECKING:
     from snellen.frames.step import Step
     from snellen.video.media import MediaInfo
-    from snellen.video.segments.film import Workers
 
 LOOKS, LOOK_EVERY, LOOK_SIDE = 4, 6, 512
 """So many frames are looked at, the first of so many, and so many samples each way in their middle:
@@ -54,10 +52,7 @@ def deblur_video(job: DeblurJob, events: Events, only_join: bool = False) -> Deb
 
     summary = converted(
         job, partial(restored, job, fits=fits, track=track, look=look), events,
-        segments_of(
-            job, None, events, notes=fits.unpack, workers=workers_of(job, events),
-            only_join=only_join,
-        ),
+        segments_of(job, None, events, made, notes=fits.unpack, only_join=only_join),
         fits.aside, before,
     )  # fmt: skip
     if track is not None and not job.video.clip.is_part:
@@ -79,13 +74,8 @@ def deblur_video(job: DeblurJob, events: Events, only_join: bool = False) -> Deb
 
 def part_of(job: DeblurJob, events: Events, numbers: range) -> Part:
     """Make segments of a video by their numbers; without any, write how it is cut."""
-    cut = segments_of(job, None, events, workers=workers_of(job, events), numbers=numbers)
+    cut = segments_of(job, None, events, made, numbers=numbers)
     return worked(make_part, job, partial(made, job), events, cut)
-
-
-def workers_of(job: DeblurJob, events: Events) -> Workers | None:
-    """Return what opens the processes that work on a film's segments; None: there is one."""
-    return film_workers(job, made, 1, events)
 
 
 def made(job: DeblurJob, info: MediaInfo, device: str) -> tuple[Step, MediaInfo]:

@@ -14,7 +14,6 @@ from snellen.jobs.kinds.film_blur import blur_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 from snellen.jobs.options.sizes import sized
 from snellen.jobs.runs.film import converted, damage, worked
-from snellen.jobs.sharing.film_workers import film_workers
 from snellen.jobs.sharing.segments import segments_of
 from snellen.upscaling.shipped import AUTO
 from snellen.upscaling.upscaler import Upscaler
@@ -24,7 +23,6 @@ from snellen.video.segments.begin import Part, make_part
 if TYPE_CHECKING:
     from snellen.frames.step import Step
     from snellen.video.media import MediaInfo
-    from snellen.video.segments.film import Workers
 
 
 def upscale_video(job: UpscaleJob, events: Events, only_join: bool = False) -> UpscaleResult:
@@ -34,9 +32,7 @@ def upscale_video(job: UpscaleJob, events: Events, only_join: bool = False) -> U
     with SideFiles() as files:
         summary = converted(
             job, partial(made, job, models=models, events=events, files=files), events,
-            segments_of(
-                job, models, events, workers=workers_of(job, events), only_join=only_join
-            ),
+            segments_of(job, models, events, made, only_join=only_join),
             before=files.finish,
         )  # fmt: skip
     return UpscaleResult(
@@ -48,7 +44,7 @@ def upscale_video(job: UpscaleJob, events: Events, only_join: bool = False) -> U
 def part_of(job: UpscaleJob, events: Events, numbers: range) -> Part:
     """Make segments of a video by their numbers; without any, write how it is cut."""
     models = models_of(job)
-    cut = segments_of(job, models, events, workers=workers_of(job, events), numbers=numbers)
+    cut = segments_of(job, models, events, made, numbers=numbers)
     make = partial(made, job, models=models, events=events)
     return worked(make_part, job, make, events, cut)
 
@@ -68,11 +64,6 @@ def settled(job: UpscaleJob, events: Events, *, dry: bool = False) -> UpscaleJob
         out=None if dry else options.deblur_psf_out, overwrite=job.overwrite,
     )  # fmt: skip
     return replace(job, enhancement=replace(options, deblur=psf, deblur_psf_out=None))
-
-
-def workers_of(job: UpscaleJob, events: Events) -> Workers | None:
-    """Return what opens the processes that work on a film's segments; None: there is one."""
-    return film_workers(job, made, (job.magnification or 2) ** 2, events)
 
 
 def models_of(job: UpscaleJob) -> Models:
