@@ -204,10 +204,8 @@ def _enlarged_image(job: UpscaleJob, events: Collected) -> DryRun:
     models = Models(job.model, job.method, job.source_kind)
     pages = pages_of(job.source, job.target)
     still, _ = opened(
-        job.source, job.target, strict=job.strict, overwrite=job.overwrite,
-        unused=named(job, "video"), quality=job.quality, events=events,
-        page=pages[0] if pages else None,
-    )  # fmt: skip
+        job.source, job, events, unused=named(job, "video"), page=pages[0] if pages else None
+    )
     models.doubt(still.pixels, events, str(job.source))
     height, width = still.pixels.shape[:2]
     scales = SCALES if job.magnification else models.scales
@@ -226,10 +224,7 @@ def _restored_film(job: DeblurJob, track: Track | None, events: Collected) -> Dr
 
 
 def _restored_image(job: DeblurJob, track: Track | None, events: Collected) -> DryRun:
-    still, _ = opened(
-        job.sources[0], job.target, strict=job.strict, overwrite=job.overwrite, unused=(),
-        quality=job.quality, events=events,
-    )  # fmt: skip
+    still, _ = opened(job.sources[0], job, events)
     height, width = still.pixels.shape[:2]
     if track is not None:
         track.check(width, height)

@@ -94,9 +94,9 @@ def _run(job: AnyJob, listener: Events) -> AnyResult:
         elif isinstance(job, DeblurJob):
             result = run_deblur(job, listener)
         elif isinstance(job, CompareJob):
-            from snellen.jobs.reports.run import run_compare
+            from snellen.jobs.reports.run import score_and_report
 
-            result = run_compare(job, listener)
+            result = score_and_report(job, Collected(listener))
         else:
             result = run_score(job, listener)
     return replace(result, profile=profile())

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from snellen.errors import IncompleteError, InputError
 from snellen.files import atomic
@@ -18,34 +18,30 @@ from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs.inputs import PIPE, STANDARD_INPUT
 from snellen.stills.still import Page, Still, check, losses, pages, read, read_page
 
+if TYPE_CHECKING:
+    from snellen.jobs.kinds.files import FilmJob
+    from snellen.jobs.kinds.upscale import UpscaleJob
+
 
 def opened(
     source: Path,
-    target: Path,
-    *,
-    strict: bool,
-    overwrite: bool,
-    unused: tuple[str, ...],
-    quality: int | None,
+    job: FilmJob,
     events: Events,
+    *,
+    unused: tuple[str, ...] = (),
     page: Page | None = None,
 ) -> tuple[Still, tuple[str, ...]]:
-    """Return an image, and what is said of it: above all what the target will not hold.
+    """Return an image of a job, and what is said of it: above all what the target will not hold.
 
     Parameters
     ----------
-    source, target : Path
-        Image files.
-    strict : bool
-        Whether a loss is an error.
-    overwrite : bool
-        Whether a file called `target` is replaced.
-    unused : tuple of str
-        Parameters for videos that the job names: each becomes a warning.
-    quality : int or None
-        That of the job: a warning where the target's format has none.
+    source : Path
+        One of the job's.
+    job : UpscaleJob or DeblurJob
     events : Events
         Receives warnings and losses.
+    unused : tuple of str
+        Parameters for videos that the job names: each becomes a warning.
     page : Page, optional
         Of a TIFF file; None: the first picture of a file.
 
@@ -55,11 +51,12 @@ def opened(
         An image that cannot be read, a target that cannot be written or hold it, or a loss that
         `strict` forbids.
     """
+    target, quality = job.target, job.quality
     if target == PIPE:
         raise InputError(
             "an image cannot go to standard output; name a file as `target`", parameter="target"
         )
-    atomic.check_target(target, source, overwrite)
+    atomic.check_target(target, source, job.overwrite)
     ignored = [f"`{name}` is for video: without effect on an image" for name in unused]
     for text in ignored:
         events.warning("images", text)  # of many it is said once
@@ -74,21 +71,19 @@ def opened(
     if quality is not None and FORMATS[target.suffix.lower()].quality is None:
         ignored.append(f"`quality` is for {with_quality()}: without effect on {target.suffix}")
         events.warning(str(target), ignored[-1])
-    return still, (*ignored, *_said(source, target, still, strict, events))
+    return still, (*ignored, *_said(source, job, still, events))
 
 
-def further(
-    source: Path, target: Path, page: Page, *, strict: bool, events: Events
-) -> tuple[Still, tuple[str, ...]]:
+def further(job: UpscaleJob, page: Page, events: Events) -> tuple[Still, tuple[str, ...]]:
     """Return a further page of a TIFF file, and what is said of it; as `opened`."""
-    still = _read(source, page)
-    check(target, still)
+    still = _read(job.source, page)
+    check(job.target, still)
     named = replace(
         still,
         lost=tuple(f"page {page.number + 1}: {one}" for one in still.lost),
         notes=tuple(f"page {page.number + 1}: {one}" for one in still.notes),
     )
-    return still, _said(source, target, named, strict, events)
+    return still, _said(job.source, job, named, events)
 
 
 def pages_of(source: Path, target: Path) -> tuple[Page, ...]:
@@ -106,12 +101,10 @@ def _read(source: Path, page: Page | None) -> Still:
     return read(STANDARD_INPUT if source == PIPE else source)
 
 
-def _said(
-    source: Path, target: Path, still: Still, strict: bool, events: Events
-) -> tuple[str, ...]:
+def _said(source: Path, job: FilmJob, still: Still, events: Events) -> tuple[str, ...]:
     """Report what of an image is lost, and what else must be known of it; return that."""
-    lost = (*still.lost, *losses(target, still))
-    if lost and strict:
+    lost = (*still.lost, *losses(job.target, still))
+    if lost and job.strict:
         raise InputError(f"{source}: this would be lost: {'; '.join(lost)}", parameter="strict")
     said = (*still.notes, *lost)
     for text in said:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError, plain
 from snellen.files import atomic
-from snellen.jobs.events import Collected, Events, Progress
+from snellen.jobs.events import Collected, Progress
 from snellen.jobs.kinds.compare import CompareJob, CompareResult
 from snellen.jobs.kinds.score import FILM, FOLDER, IMAGE, ScoreJob, ScoreResult
 from snellen.jobs.reports import facts as about
@@ -55,24 +55,13 @@ class Wording:
     """About each file."""
 
 
-def run_compare(job: CompareJob, events: Events) -> CompareResult:
-    """Score all variants, and write the report.
-
-    Raises
-    ------
-    InputError, DeviceError, OutputError
-        There is no report.
-    """
-    return score_and_report(job, Collected(events))
-
-
 def score_and_report(
     job: CompareJob,
     events: Collected,
     wording: Wording | None = None,
     shown: Shown | None = None,
 ) -> CompareResult:
-    """Score all variants, and write the report, as `run_compare`; the others as of `report`."""
+    """Score all variants, and write the report; the other parameters are those of `report`."""
     kind, began = job.check(), time.monotonic()
     run: Callable[[ScoreJob, Collected], ScoreResult]
     run = RUNS[kind]
@@ -259,7 +248,7 @@ def _facts(
     if kind == IMAGE:
         return tuple(about.of_image(one) for one in files), []
     if kind == FOLDER:
-        pairs = [partners(job.reference, one, _silent) for one in job.variants]
+        pairs = [partners(job.reference, one, lambda file, text: None) for one in job.variants]
         lists = [[one for _, one, _ in pairs[0]], *([o for *_, o in found] for found in pairs)]
         both = zip(files, lists, strict=True)
         return tuple(about.of_folder(one, found) for one, found in both), []
@@ -274,10 +263,6 @@ def _facts(
     found = zip(infos, counts, strict=True)
     hdr = [at for at, info in enumerate(infos) if info.picture.color_trc in about.HDR]
     return tuple(about.of_film(info, count) for info, count in found), hdr
-
-
-def _silent(file: str, text: str) -> None:
-    """Ignore a warning that was given before."""
 
 
 def _notes(results: Sequence[ScoreResult]) -> tuple[str, ...]:

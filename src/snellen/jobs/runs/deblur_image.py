@@ -38,10 +38,7 @@ BRIGHT = 2.0
 def deblur_image(job: DeblurJob, events: Events) -> DeblurResult:
     """Restore an image, or the one object of a burst."""
     first, name = job.sources[0], str(job.sources[0])
-    still, lost = opened(
-        first, job.target, strict=job.strict, overwrite=job.overwrite, unused=named(job, "video"),
-        quality=job.quality, events=events,
-    )  # fmt: skip
+    still, lost = opened(first, job, events, unused=named(job, "video"))
     stills = [still, *_rest(job, still, events)]
     track = None if job.region is None else job.region.track()
     parts = [_part(one, track, name) for one in stills]

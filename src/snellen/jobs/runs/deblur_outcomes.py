@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from snellen.jobs.events import Events, notify
 from snellen.mia.image import DOUBT
 from snellen.mia.result import IMPLAUSIBLE, SHARP, in_a_word
-
-if TYPE_CHECKING:
-    from snellen.jobs.events import Events
 
 NONE = "no blur found that could be undone: left as it is"
 """Notice of prior="auto"."""
@@ -33,9 +30,7 @@ def report_outcomes(
     """
     of = "" if len(outcomes) == 1 else f"in {{}} of {len(outcomes)} {kind} "
     if sharp := outcomes.count(SHARP):
-        notice = getattr(events, "notice", None)  # which not all events have
-        if notice is not None:
-            notice(name, of.format(sharp) + NONE)
+        notify(events, name, of.format(sharp) + NONE)
     said = []
     if doubtful := outcomes.count(IMPLAUSIBLE):
         said.append(of.format(doubtful) + DOUBT)

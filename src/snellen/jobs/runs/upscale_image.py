@@ -25,10 +25,8 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
     models = Models(job.model, job.method, job.source_kind)
     pages = pages_of(job.source, job.target)
     still, lost = opened(
-        job.source, job.target, strict=job.strict, overwrite=job.overwrite,
-        unused=named(job, "video"), quality=job.quality,
-        events=events, page=pages[0] if pages else None,
-    )  # fmt: skip
+        job.source, job, events, unused=named(job, "video"), page=pages[0] if pages else None
+    )
 
     def work(given: Any, device: str) -> tuple[Any, str]:
         one = device.partition(",")[0]  # several share segments only
@@ -50,7 +48,7 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
     def others() -> Iterator[Still]:
         yield large
         for page in pages[1:]:
-            one, said = further(job.source, job.target, page, strict=job.strict, events=events)
+            one, said = further(job, page, events)
             more.extend(said)
             harm.extend(f"page {page.number + 1}: {text}" for text in one.damage)
             yield larger(one)
