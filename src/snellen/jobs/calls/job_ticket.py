@@ -172,16 +172,11 @@ def named(error: SnellenError, source: Path, target: Path) -> SnellenError:
 
 
 def shareable(jobs: Mapping[int, AnyJob]) -> dict[int, FilmJob]:
-    """Return the jobs that may be tickets, each run by one worker, as far as it is known.
+    """Return the jobs that may be tickets, each run by one worker, by their numbers.
 
     They have the settings of the first job for workers. Those are left out that use standard input
     or output, read what an earlier one writes or write what it reads, or look at their film before
     they begin.
-
-    Parameters
-    ----------
-    jobs : mapping of int to a job
-        By their places in the order of the work.
     """
     found: dict[int, FilmJob] = {}
     how = None

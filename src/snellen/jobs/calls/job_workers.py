@@ -46,23 +46,9 @@ def by_workers(
     """Run those jobs that several workers can share, a file each; return what became of them.
 
     The others are left to this process: long films, whose segments all workers share, what uses
-    standard streams, and all where there are no workers.
-
-    Parameters
-    ----------
-    jobs : mapping of int to a job
-        By their places in the order of the work. What they read is protected.
-    events : Events
-        Receives warnings and notices, and progress in files.
-    done : callable, optional
-        Called with each `Finished` job, in the order of the jobs.
-    begin : callable, optional
-        Called with the place of each job that is given to a worker, before.
-
-    Returns
-    -------
-    dict of int to Finished
-        By the same places.
+    standard streams, and all where there are no workers. Jobs are numbered by the order of the
+    work, and what they read is protected. `done` is called with each that has ended, in their
+    order, `begin` with the number of each before a worker gets it.
 
     Raises
     ------

@@ -38,18 +38,9 @@ class ResultReport:
 def about_result(
     job: UpscaleJob | DeblurJob, target: Path, report_size: float, command: str | None = None
 ) -> ResultReport:
-    """Return the report that compares the result of a job with its source.
+    """Return the report that compares the result of a job, which is not yet run, with its source.
 
-    Parameters
-    ----------
-    job : UpscaleJob or DeblurJob
-        Not yet run.
-    target : Path
-        The report.
-    report_size : float
-        Most million bytes of it.
-    command : str, optional
-        The command line that the report names.
+    `report_size` is its most million bytes; `command` is the command line that it names.
 
     Raises
     ------

@@ -117,18 +117,8 @@ def each_file(
 ) -> list[Any]:
     """Run the jobs of several files, each with a target of its own, and return their results.
 
-    Several workers, GPUs or a cluster share the files, as of `run_several`.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the job of a source and its target.
-    todo : Plan
-        The files.
-    events : Events, optional
-        Receives what is reported of all files, equal warnings once.
-    options : dict
-        Further arguments of `make`, and the report about the only file.
+    Several workers, GPUs or a cluster share the files, as of `run_several`. `make` returns the job
+    of a source, its target and the options, which may also name a report about the only file.
 
     Raises
     ------

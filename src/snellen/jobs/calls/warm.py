@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import fields
 from functools import partial
 from itertools import product
@@ -13,6 +14,7 @@ import numpy as np
 
 from snellen import caches
 from snellen.files import temporary
+from snellen.frames.frame import Format, Frame
 from snellen.gpu import device as devices
 from snellen.jobs.first_use import complaint
 
@@ -27,13 +29,8 @@ ITERATIONS = 11
 def warm(say: Callable[[str], object], device: str = "auto") -> dict[str, Any]:
     """Do small work of every kind on a device; return what was prepared, ready for JSON.
 
-    Parameters
-    ----------
-    say : callable
-        Called with a line before each kind of work.
-    device : str
-        "auto", "cpu" or "cuda:N". Code of CPU loops is compiled with a GPU, too: what a GPU's
-        memory does not suffice for is done there.
+    `say` gets a line before each kind of work. Code of CPU loops is compiled with a GPU, too: what
+    a GPU's memory does not suffice for is done there.
 
     Raises
     ------
@@ -70,6 +67,11 @@ def _picture(dtype: Any = np.uint8, shape: tuple[int, ...] = (SIDE, SIDE)) -> An
     return (values * white).astype(dtype)
 
 
+def _frame(bits: int, subsampling: tuple[int, int] = (1, 1)) -> tuple[Frame, Format]:
+    format = Format(SIDE, SIDE, bits, subsampling)
+    return Frame(tuple(np.full(size, 99, format.dtype) for size in format.shapes)), format
+
+
 def _layout(model: Any) -> tuple[object, ...]:
     """Return what code is compiled for: models with the same run by the same."""
     shapes = (getattr(getattr(model, one.name), "shape", None) for one in fields(model))
@@ -77,17 +79,13 @@ def _layout(model: Any) -> tuple[object, ...]:
 
 
 def _upscale(device: str) -> Iterator[Callable[[], object]]:
-    from snellen.frames.frame import Format, Frame
     from snellen.upscaling import shipped
     from snellen.upscaling.image import upscale
     from snellen.upscaling.models import read
     from snellen.upscaling.upscaler import Upscaler
 
     def film(model: Any, bits: int, subsampling: tuple[int, int]) -> None:
-        format = Format(SIDE, SIDE, bits, subsampling)
-        dtype = np.uint8 if bits == 8 else np.uint16
-        chroma = SIDE >> subsampling[1], SIDE >> subsampling[0]
-        frame = Frame(tuple(np.full(size, 99, dtype) for size in ((SIDE, SIDE), chroma, chroma)))
+        frame, format = _frame(bits, subsampling)
         with Upscaler(model.scale, model, device) as upscaler:
             upscaler.prepare(format)
             upscaler.run(frame)
@@ -112,27 +110,21 @@ def _enhance(device: str) -> Iterator[Callable[[], object]]:
     from snellen.filters.lut.step import LutStep
     from snellen.filters.nlm.step import Denoiser
     from snellen.frames.coding import BT709
-    from snellen.frames.frame import Format, Frame
 
     def denoise(bits: int) -> None:
-        format = Format(SIDE, SIDE, bits, (1, 1))
-        step = Denoiser(device=device)
-        try:
+        frame, format = _frame(bits)
+        with closing(Denoiser(device=device)) as step:
             step.prepare(format)
-            step.push(Frame(tuple(np.full(size, 99, format.dtype) for size in format.shapes)))
+            step.push(frame)
             step.push(None)
-        finally:
-            step.close()
 
     def colour(bits: int, dimensions: int) -> None:
-        format = Format(SIDE, SIDE, bits, (1, 1))
+        frame, format = _frame(bits)
         cube = Cube(np.zeros((2,) * dimensions + (3,), np.float32))
         for step in (LutStep(cube, BT709, device), Grain(1)):
-            try:
+            with closing(step):
                 step.prepare(format)
-                step.run(Frame(tuple(np.full(size, 99, format.dtype) for size in format.shapes)))
-            finally:
-                step.close()
+                step.run(frame)
 
     yield from (partial(denoise, bits) for bits in (8, 10))
     yield from (partial(colour, *kind) for kind in product((8, 10), (1, 3)))

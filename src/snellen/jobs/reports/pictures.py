@@ -64,10 +64,8 @@ class Errors:
             self._step.prepare(format)
             self._format = format
         score = self._step.submit(reference, distorted)()
-        shades = {
-            "detection": heatmap.shades(heatmap.DETECTION * score.detection, _top("detection")),
-            "appearance": heatmap.shades(score.appearance, _top("appearance")),
-        }
+        maps = {"detection": heatmap.DETECTION * score.detection, "appearance": score.appearance}
+        shades = {kind: heatmap.shades(one, heatmap.BRIGHTEST[kind]) for kind, one in maps.items()}
         return Found(np.asarray(score.detection, np.float64), shades)
 
     def close(self) -> None:
@@ -99,10 +97,6 @@ class Found:
         """Return them turned as a tag says."""
         shades = {name: oriented(one, matrix) for name, one in self.shades.items()}
         return Found(oriented(self.amount, matrix), shades)
-
-
-def _top(kind: str) -> float:
-    return heatmap.BRIGHTEST[kind]
 
 
 def films(
@@ -219,16 +213,8 @@ def moment(
 ) -> Moment:
     """Return a frame with its crops, where the variants are worst.
 
-    Parameters
-    ----------
-    row, rank : int
-        As of a Moment.
-    pictures : sequence of Picture
-        Of the reference and of all variants.
-    found : sequence of Found
-        The errors of each variant.
-    aspect : float
-        Width by height.
+    `pictures` are those of the reference and of all variants, `found` the errors of each variant;
+    `row`, `rank` and `aspect` are as of a Moment.
     """
     high, wide = pictures[0].samples.shape[:2]
     total = np.sum([one.amount for one in found], axis=0)

@@ -119,22 +119,11 @@ def report(
     wording: Wording | None = None,
     shown: Shown | None = None,
 ) -> CompareResult:
-    """Write the report about results that are there.
+    """Write the report about results that are there, one for each variant.
 
-    Parameters
-    ----------
-    job : CompareJob
-        What the report is about.
-    results : sequence of ScoreResult
-        Of each of its variants.
-    events : Collected
-        Receives progress and warnings.
-    began : float
-        `time.monotonic()` when work began.
-    wording : Wording, optional
-        Of excerpts; None: files are called by their names, frames by their numbers.
-    shown : Shown, optional
-        How a film that others were made of is compared with them; None: as it is.
+    `began` is the time of the monotonic clock when work began. `wording` is for excerpts; None:
+    files are called by their names, frames by their numbers. `shown` says how a film that others
+    were made of is compared with them; None: as it is.
     """
     kind = results[0].kind
     choice = choose([one.table for one in results], job.pictures)

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 def moved(job: UpscaleJob | DeblurJob, parameter: str) -> Enhancement:
     """Return what of a job's enhancement moves pixels or frames before they are enlarged.
 
-    Parameters
-    ----------
-    job : UpscaleJob or DeblurJob
-    parameter : str
-        What wants to compare its result with its source.
+    `parameter` names what wants to compare the job's result with its source.
 
     Raises
     ------

@@ -17,16 +17,8 @@ def report_outcomes(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Report outcomes; return them in a word, and the warnings.
 
-    Parameters
-    ----------
-    outcomes : sequence of str or None
-        Of each picture, tile or frame; None: it was not asked for.
-    kind : str
-        "tiles" or "frames".
-    name : str
-        Of the input.
-    events : Events
-        Receives a notice of what has no blur, and a warning of what is not plausible.
+    There is one for each picture, tile or frame, None where it was not asked for; `kind` is
+    "tiles" or "frames". A notice says what has no blur, a warning what is not plausible.
     """
     of = "" if len(outcomes) == 1 else f"in {{}} of {len(outcomes)} {kind} "
     if sharp := outcomes.count(SHARP):

@@ -37,17 +37,8 @@ def converted(
 ) -> Summary:
     """Make the film of a job, and return what was done.
 
-    Parameters
-    ----------
-    job, make, events, segments, aside
-        As of `worked`.
-    before : callable, optional
-        Called when the output is complete, before it gets its name.
-
-    Raises
-    ------
-    InputError, DeviceError, OutputError
-        As `snellen.video.convert.convert`.
+    `before` is called when the output is complete, before it gets its name. The other parameters
+    are those of `worked`, and errors those of `snellen.video.convert.convert`.
     """
 
     def chain(names: tuple[str, ...]) -> None:
@@ -67,16 +58,9 @@ def worked(
 ) -> T:
     """Call `convert` or `make_part` when all is ready, with segments and target of a job.
 
-    Parameters
-    ----------
-    function : callable
-    job, make, events
-        As of `through`.
-    segments : callable, optional
-        Returns how a long film is cut, as of `segments_of`; called when the step is made.
-    aside : callable
-        Returns a context in which frames go through the step that do not belong to the film: those
-        of probes for a target quality.
+    `segments` returns how a long film is cut, as of `segments_of`, and is called when the step is
+    made. `aside` returns a context in which frames go through the step that do not belong to the
+    film: those of probes for a target quality. The other parameters are those of `through`.
     """
     name = str(job.source)
 
@@ -95,18 +79,9 @@ def worked(
 def through(function: Callable[[Ready], T], job: FilmJob, make: Making, events: Events) -> T:
     """Inspect a video, make its step, check and prepare all, and return what a function does.
 
-    Parameters
-    ----------
-    function : callable
-        It takes what is ready.
-    job : UpscaleJob or DeblurJob
-        Of a film. Where its `device` is "auto" and that chose a GPU whose memory does not suffice,
-        the CPU does the work, unless the source is standard input.
-    make : callable
-        Called with what is in the source, and a device ("cpu", "cuda:N"); returns the step, and the
-        source as the output is to state it.
-    events : Events
-        Receives progress and warnings.
+    `make` is called with what is in the source, and a device ("cpu", "cuda:N"); it returns the
+    step, and the source as the output is to state it. Where "auto" chose a GPU whose memory does
+    not suffice, the CPU does the work, unless the source is standard input.
     """
     source, target, video = job.source, job.target, job.video
     assert isinstance(source, Path)  # not the pictures of a burst

@@ -59,24 +59,9 @@ def executor(
 ) -> Iterator[Executor]:
     """Open what runs a job's tickets: the job's cluster, processes, or this one.
 
-    Where it is not this process, a notice says what it is.
-
-    Parameters
-    ----------
-    how : job
-        Its cluster, and the device and threads there.
-    devices : tuple of str
-        Of each process, where there is no cluster; one: this process runs them.
-    subject : str
-        What the notice is about.
-    unit : str
-        What a ticket is, in the singular.
-    work : str, optional
-        What the notice says that processes share.
-    events : Events
-        Receives notices and warnings.
-    meter : Meter, optional
-        Counts what all have done.
+    There is a process for each of `devices`; of one, this process runs them. Where it is not this
+    process, a notice about `subject` says what it is; `unit` is what a ticket is, in the singular,
+    and `work` what processes share. `meter` counts what all have done.
     """
     if how.cluster is not None:
         from snellen.jobs.sharing.cluster import Cluster
@@ -114,17 +99,10 @@ def in_order(
     ahead: int,
     done: Callable[[Done, int], object] | None = None,
 ) -> Iterator[Done]:
-    """Run tickets, and yield what became of each, in their order.
+    """Run tickets, whose keys are 0, 1, 2 …, and yield what became of each, in their order.
 
-    Parameters
-    ----------
-    executor : Executor
-    tickets : iterator of Ticket
-        Their keys are 0, 1, 2 …
-    ahead : int
-        So many tickets of each slot may be finished before an earlier one is.
-    done : callable, optional
-        Called at once with what became of each, and how many have ended.
+    So many tickets of each slot as `ahead` says may be finished before an earlier one is. `done` is
+    called at once with what became of each, and how many have ended.
     """
     found: dict[int, Done] = {}
     given = taken = ended = 0

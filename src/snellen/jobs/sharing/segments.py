@@ -151,16 +151,9 @@ def _identity(file: Path) -> dict[str, Any]:
 
 
 class FilmWorkers:
-    """An executor of segments: one of tickets, which are a film's.
+    """An executor of segments: one of tickets, a Pool or a Cluster, which are a film's.
 
-    Parameters
-    ----------
-    executor : Executor
-        A Pool, or a Cluster.
-    job : UpscaleJob or DeblurJob
-    film : FilmStep
-    is_shipped : bool
-        Whether segments come back as bytes, which this process writes.
+    Segments that are shipped come back as bytes, which this process writes.
     """
 
     def __init__(
@@ -200,15 +193,8 @@ class FilmWorkers:
 def film_workers(job: FilmJob, make: Making, events: Events) -> Workers | None:
     """Return what opens what works on a job's segments elsewhere; None: this process does.
 
-    It does so too, and says it, for an input that no other process can open, as /dev/stdin.
-
-    Parameters
-    ----------
-    job : UpscaleJob or DeblurJob
-    make : callable
-        A function of a module: returns the job's step for a film and a device.
-    events : Events
-        Receives notices and warnings.
+    It does so too, and says it, for an input that no other process can open, as /dev/stdin. `make`
+    is a function of a module: it returns the job's step for a film and a device.
     """
     if len(planned(job)) == 1:
         return None

@@ -1,5 +1,8 @@
 """Tickets: what a worker is asked to do, as values that go to any process or machine.
 
+A plan numbers its tickets: the segments of a film from 1, several files in their order. Whoever
+runs a plan, or a part of it, takes tickets by number, which is their `key`.
+
 A ticket holds all that is needed, so that each worker can do any of them: the job, and which part
 of it. `Worker.run` is the one function that runs tickets, wherever the worker is. A worker answers
 as soon as it has imported what its first ticket needs, so this module imports little by itself.
@@ -178,16 +181,11 @@ class Worker:
     threads : int
         Of the CPU, but those of encoders, which a segment's task states.
     events : Events
-        Receives notices, and warnings.
+        Receives notices, and warnings; may be replaced.
     count : callable
         Called with the units of the current ticket that are done.
     naming : callable, optional
         Called before an output of a file's ticket gets its name, as `protection.Naming`.
-
-    Attributes
-    ----------
-    device, events, count, naming
-        As given.
     """
 
     def __init__(

@@ -64,12 +64,8 @@ def partners(reference: Path, distorted: Path, warn: Warn) -> list[tuple[str, Pa
     """Return name, reference and distorted image of each pair in two folders, sorted by name.
 
     Images meet whose names are equal but for the suffix: a.png and a.jpg. Videos and images of
-    types that are not read are left out, with a warning.
-
-    Raises
-    ------
-    InputError
-        No image, one without a partner, or two of one name in a folder.
+    types that are not read are left out, with a warning. Refuse (InputError) no image, one without
+    a partner, and two of one name in a folder.
     """
     ones, others = _images(reference, warn), _images(distorted, warn)
     alone = [
