@@ -12,6 +12,9 @@ Bytes = npt.NDArray[np.uint8]
 Facts = tuple[tuple[str, str], ...]
 """Names and values, in the order in which they are shown."""
 
+STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
+"""Names in `Contents.pooled`, in the order in which they are shown."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Picture:

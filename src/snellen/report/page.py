@@ -13,10 +13,9 @@ from math import isfinite
 from typing import Any
 
 from snellen.report import vendored
-from snellen.report.contents import Contents, Facts, Moment
+from snellen.report.contents import STATISTICS, Contents, Facts, Moment
 
 POINTS = 4000  # of a curve: more than a screen has pixels
-_STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
 _WORDS = {"mean": "mean", "median": "median", "min": "least", "max": "greatest",
           "p5": "5th percentile", "p95": "95th percentile"}  # fmt: skip
 _KEYS = (
@@ -118,7 +117,7 @@ nothing.</p>
 def _pooled(contents: Contents) -> str:
     """Return a table of statistics; of a single pair its scores."""
     alone = len(contents.names) == 1
-    names = ("mean",) if alone else _STATISTICS
+    names = ("mean",) if alone else STATISTICS
     head = "".join(f"<th>{'score' if alone else _WORDS[one]}</th>" for one in names)
     parts = []
     for metric in contents.metrics:

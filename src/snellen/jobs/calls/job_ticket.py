@@ -38,6 +38,11 @@ class Finished:
     """Why it failed, or what its result says was wrong; None: all is well."""
 
 
+def failed(job: FilmJob, error: SnellenError) -> Finished:
+    """Return one of several jobs that has failed; its error names it."""
+    return Finished(job, None, named(error, first(job), job.target))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTicket(Ticket):
     """A job that a worker runs as it would be run alone."""

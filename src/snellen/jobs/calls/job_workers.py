@@ -14,7 +14,7 @@ from snellen.cpu import threads
 from snellen.errors import DeviceError, InputError, SnellenError, unexpected
 from snellen.files import atomic, protection
 from snellen.files.remote import Remote
-from snellen.jobs.calls.job_ticket import FileTicket, Finished, first, named, shareable
+from snellen.jobs.calls.job_ticket import FileTicket, Finished, failed, first, shareable
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs import folders
 from snellen.jobs.kinds.files import AnyJob, FilmJob, written_by
@@ -135,8 +135,7 @@ class _Round:
             return self._executor.slots
 
     def _fail(self, number: int, error: SnellenError) -> None:
-        job = self._jobs[number]
-        self._note(number, Finished(job, None, named(error, first(job), job.target)))
+        self._note(number, failed(self._jobs[number], error))
 
     def _submitted(self, number: int) -> bool:
         """Give a job to a worker; return whether its output may be written."""
@@ -177,12 +176,12 @@ class _Round:
         one = Finished(job, done.result, done.error)
         if done.result is None:
             assert done.error is not None
-            one = Finished(job, None, named(done.error, first(job), job.target))
+            one = failed(job, done.error)
         elif done.outputs:
             try:
                 _write(job, done.outputs)
             except SnellenError as error:
-                one = Finished(job, None, named(error, first(job), job.target))
+                one = failed(job, error)
         for output in written_by(job):
             if one.result is not None and (what := protection.identity(output)) is not None:
                 protection.current().outputs[what] = str(output)

@@ -10,7 +10,7 @@ from snellen.errors import InputError, SnellenError, unexpected
 from snellen.files import atomic
 from snellen.frames.values import function, items
 from snellen.jobs.calls.execute import check_job, raised, run
-from snellen.jobs.calls.job_ticket import Finished, first, named
+from snellen.jobs.calls.job_ticket import Finished, failed, named
 from snellen.jobs.calls.job_workers import by_workers
 from snellen.jobs.calls.planning import Plan, passed_over, without_existing
 from snellen.jobs.events import Collected, Events, listening
@@ -90,9 +90,8 @@ def run_several(
                 one = Finished(job, result, result.error)
             except Exception as error:
                 failure = unexpected(error)
-                if len(given) > 1 and isinstance(job, FilmJob):
-                    failure = named(failure, first(job), job.target)
-                one = Finished(job, None, failure)
+                is_named = len(given) > 1 and isinstance(job, FilmJob)
+                one = failed(job, failure) if is_named else Finished(job, None, failure)
             found[number] = one
             if done is not None:
                 done(one)

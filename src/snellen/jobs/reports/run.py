@@ -26,7 +26,7 @@ from snellen.jobs.steps.pairs import partners
 from snellen.jobs.steps.score_table import ScoreRow
 from snellen.mad import heatmap
 from snellen.metrics.registry import MAD, of_column
-from snellen.report.contents import Contents, Facts, Metric, Moment, Scale
+from snellen.report.contents import STATISTICS, Contents, Facts, Metric, Moment, Scale
 from snellen.report.fit import Fitted, fitted
 from snellen.video import progress
 from snellen.video.comparing.resize import METHOD
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from snellen.jobs.steps.deblur_step import FrameFit
 
 _SCALES = {"detection": "HI", "appearance": "LO"}
-_STATISTICS = ("mean", "median", "min", "max", "p5", "p95")
 _SOURCE = (
     "{} is what the others were made of, and no original: the figures say how far each is from it, "
     "not how good it is."
@@ -202,7 +201,7 @@ def _contents(
         ),
         pooled=tuple(
             {
-                name: {one: float(getattr(pooled, one)) for one in _STATISTICS}
+                name: {one: float(getattr(pooled, one)) for one in STATISTICS}
                 for name, pooled in result.table.pooled().items()
             }
             for result in results
