@@ -20,8 +20,8 @@ from snellen.cnn.training import NetworkReport, NetworkSettings
 from snellen.errors import InputError
 from snellen.files import atomic
 from snellen.jobs.events import Events, Progress
-from snellen.jobs.inputs.stills import damaged
 from snellen.jobs.kinds.train import TrainJob, TrainResult, mean
+from snellen.jobs.runs.stills import damaged
 from snellen_lab.protocol import EVALUATED, planes, psnr_table, require
 
 if TYPE_CHECKING:

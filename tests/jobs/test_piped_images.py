@@ -10,8 +10,8 @@ import pytest
 
 from snellen import deblur_file, upscale_file
 from snellen.errors import InputError
-from snellen.jobs.inputs import stills
 from snellen.jobs.inputs.sequence import makes_film
+from snellen.jobs.runs import stills
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 

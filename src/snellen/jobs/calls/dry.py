@@ -21,10 +21,10 @@ from snellen.jobs.events import Collected, Events, listening, notify
 from snellen.jobs.fallback import chosen
 from snellen.jobs.inputs.inputs import PIPE
 from snellen.jobs.inputs.sequence import makes_film
-from snellen.jobs.inputs.stills import opened, pages_of
 from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.upload import Staged
 from snellen.jobs.kinds.upscale import UpscaleJob
+from snellen.jobs.runs.stills import opened, pages_of
 from snellen.jobs.runs.upscale_video import made, models_of, settled
 from snellen.jobs.sharing.executors import planned, share
 from snellen.jobs.sharing.segments import sharing

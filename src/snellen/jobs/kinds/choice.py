@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.errors import InputError
+from snellen.frames.white import MOST
 from snellen.jobs.events import Events, notify
 from snellen.jobs.inputs.sequence import files_of
-from snellen.jobs.inputs.stills import samples_of
 from snellen.sources.kind import Kind, decide, traces_in
 from snellen.stills import still
 from snellen.upscaling import doubt, methods, models, shipped
@@ -158,3 +158,15 @@ class Models:
         if self._sequence and FILM in kinds:
             return f"{FILM}: {self._sequence}"
         return f"{CLEAN}: pictures in files of their own"
+
+
+def samples_of(pixels: Any) -> dict[str, Any]:
+    """Return what a file says of its pixels: whether they are colours, and what white is.
+
+    Floats in files have no range of their own: white is 1, or the brightest where that is more.
+    """
+    data_range = None
+    if pixels.dtype.kind == "f":
+        most = float(abs(pixels).max())
+        data_range = most if 1 < most < MOST else 1.0
+    return {"data_range": data_range, "channel_axis": -1 if pixels.ndim == 3 else None}

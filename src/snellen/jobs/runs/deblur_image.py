@@ -15,10 +15,10 @@ from snellen.frames.still_value import Origin
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.fallback import on_device
-from snellen.jobs.inputs.stills import damaged, opened
 from snellen.jobs.kinds.deblur import DeblurJob, DeblurResult, method_settings
 from snellen.jobs.options import psf_files
 from snellen.jobs.runs.deblur_outcomes import report_outcomes
+from snellen.jobs.runs.stills import damaged, opened
 from snellen.jobs.steps.deblur_step import job_names
 from snellen.mia import image
 from snellen.mia.definition import ITERATIONS

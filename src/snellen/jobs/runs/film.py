@@ -14,8 +14,8 @@ from snellen.jobs.events import Events, Progress, notify
 from snellen.jobs.fallback import on_device
 from snellen.jobs.inputs.inputs import PIPE, standard_input, standard_output
 from snellen.jobs.inputs.sequence import is_sequence, is_sequence_of, opened
-from snellen.jobs.inputs.stills import warn_of_quality
 from snellen.jobs.kinds.files import FilmJob
+from snellen.jobs.runs.stills import warn_of_quality
 from snellen.jobs.runs.target import aim_of
 from snellen.video.convert import Segments, Summary, convert
 from snellen.video.media import MediaInfo

@@ -14,9 +14,9 @@ from snellen.errors import SnellenError
 from snellen.frames.frame import Format
 from snellen.jobs.events import Collected, Progress
 from snellen.jobs.inputs.inputs import PIPE, standard_input
-from snellen.jobs.inputs.stills import damaged
 from snellen.jobs.kinds.score import FOLDER, ScoreJob, ScoreResult
 from snellen.jobs.kinds.score_step import Method, ScoreStep
+from snellen.jobs.runs.stills import damaged
 from snellen.jobs.steps.pairs import pair
 from snellen.jobs.steps.score_table import ScoreRow, ScoreTable, as_json
 from snellen.mad import heatmap

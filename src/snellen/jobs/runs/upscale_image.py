@@ -10,10 +10,10 @@ from typing import Any
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
-from snellen.jobs.inputs.stills import damaged, further, opened, pages_of, rows_of, samples_of
-from snellen.jobs.kinds.choice import Models
+from snellen.jobs.kinds.choice import Models, samples_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 from snellen.jobs.options.sizes import image_at
+from snellen.jobs.runs.stills import damaged, further, opened, pages_of, rows_of
 from snellen.schema import named
 from snellen.stills.still import Still, write, write_pages
 from snellen.upscaling import image

@@ -7,20 +7,16 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from snellen.errors import IncompleteError, InputError
 from snellen.files import atomic
 from snellen.files.opening import is_stream
 from snellen.files.still_formats import FORMATS, TIFF, WRITTEN, with_quality
-from snellen.frames.white import MOST
 from snellen.jobs.events import Events, Progress
 from snellen.jobs.inputs.inputs import PIPE, STANDARD_INPUT
+from snellen.jobs.kinds.files import FilmJob
+from snellen.jobs.kinds.upscale import UpscaleJob
 from snellen.stills.still import Page, Still, check, losses, pages, read, read_page
-
-if TYPE_CHECKING:
-    from snellen.jobs.kinds.files import FilmJob
-    from snellen.jobs.kinds.upscale import UpscaleJob
 
 
 def opened(
@@ -141,15 +137,3 @@ def rows_of(subject: str, events: Events) -> Callable[[int, int], None]:
         events.progress(Progress(subject, done, total, rate, (total - done) / rate, "row"))
 
     return report
-
-
-def samples_of(pixels: Any) -> dict[str, Any]:
-    """Return what a file says of its pixels: whether they are colours, and what white is.
-
-    Floats in files have no range of their own: white is 1, or the brightest where that is more.
-    """
-    data_range = None
-    if pixels.dtype.kind == "f":
-        most = float(abs(pixels).max())
-        data_range = most if 1 < most < MOST else 1.0
-    return {"data_range": data_range, "channel_axis": -1 if pixels.ndim == 3 else None}
