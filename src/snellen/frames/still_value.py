@@ -88,6 +88,12 @@ class Mapping:
         across, down = self.factors
         return length * (across + down) / 2
 
+    def extent(self, size: list[float]) -> tuple[float, ...]:
+        """Return the size of EXIF's subject: none, of a point; a diameter; or width and height."""
+        if len(size) > 2:
+            raise ValueError("a subject has at most width and height")
+        return self.span(*size) if len(size) == 2 else tuple(map(self.length, size))
+
 
 @dataclass(frozen=True, slots=True)
 class Still:

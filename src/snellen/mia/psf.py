@@ -62,30 +62,27 @@ def given(psf: Any, name: str = "psf") -> Float64:
     """
     plane = np.asarray(psf)
     shown, parameter = (f"`{name}`", name) if name.isidentifier() else (name, None)
+
+    def wrong(what: str) -> InputError:
+        return InputError(f"{shown} {what}", parameter=parameter)
+
     if plane.ndim < 2 or not plane.size or plane.dtype.kind not in "buif":
-        raise InputError(
-            f"{shown} has shape {plane.shape} and dtype {plane.dtype}; expected real numbers in "
-            "rows and columns, as (31, 31)",
-            parameter=parameter,
+        raise wrong(
+            f"has shape {plane.shape} and dtype {plane.dtype}; expected real numbers in rows and "
+            "columns, as (31, 31)"
         )
     longest = max(plane.shape[-2:])
     if longest > LARGEST:
-        raise InputError(
-            f"{shown} has shape {plane.shape}; expected at most {LARGEST} rows and columns",
-            parameter=parameter,
-        )
+        raise wrong(f"has shape {plane.shape}; expected at most {LARGEST} rows and columns")
     check_bytes(8 * plane.size // min(plane.shape[-2:]) * (longest + 1), f"{shown} {plane.shape}")
     with np.errstate(all="ignore"):  # of float128; refused below
         plane = plane.astype(np.float64)
     if not np.isfinite(plane).all() or plane.min() < 0:
-        raise InputError(
-            f"{shown} has values that are negative, NaN or infinite; expected 0 or more",
-            parameter=parameter,
-        )
+        raise wrong("has values that are negative, NaN or infinite; expected 0 or more")
     with np.errstate(all="ignore"):
         total = plane.sum((-2, -1), keepdims=True)
     if not (total > 0).all():
-        raise InputError(f"{shown} is 0 everywhere; expected a value above 0", parameter=parameter)
+        raise wrong("is 0 everywhere; expected a value above 0")
     if not np.isfinite(total).all():
         raise InputError(
             f"the sum of {shown} is beyond float64",

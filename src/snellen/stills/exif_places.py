@@ -70,13 +70,9 @@ def _area(old: Any, mapping: Mapping) -> tuple[int, ...] | None:
     """Return a point, a circle or a rectangle around it; None: it lies outside."""
     x, y, *size = (float(one) for one in old)
     place = mapping.point(x, y)
-    if not (0 <= place[0] <= mapping.width and 0 <= place[1] <= mapping.height) or len(size) > 2:
+    if not (0 <= place[0] <= mapping.width and 0 <= place[1] <= mapping.height):
         return None
-    if len(size) == 2:
-        size = [*mapping.span(*size)]
-    elif size:
-        size = [mapping.length(*size)]
-    found = tuple(round(one) for one in (*place, *size))
+    found = tuple(round(one) for one in (*place, *mapping.extent(size)))
     return found if max(found) <= _LARGEST else None
 
 

@@ -186,10 +186,12 @@ def _put(fields: dict[str, Any], names: tuple[str, ...], values: tuple[float, ..
 # Values: of each a function of the text and the mapping; None: it is removed.
 
 
-def _times(text: str, factor: float) -> str | None:
+def _times(text: str, axis: int, mapping: Mapping) -> str | None:
+    if mapping.transposes:
+        return None
     above, _, below = text.partition("/")
     try:
-        value = _number(f"{_number(above) / _number(below or '1') * factor}")
+        value = _number(f"{_number(above) / _number(below or '1') * mapping.factors[axis]}")
     except (ValueError, ZeroDivisionError):
         return None
     return "{}/{}".format(*Fraction(value).limit_denominator(10_000).as_integer_ratio())
@@ -226,12 +228,8 @@ _VALUES: dict[tuple[str, str], _Change] = {
     (_TIFF, "ImageLength"): lambda text, mapping: str(mapping.height),
     (_EXIF, "PixelXDimension"): lambda text, mapping: str(mapping.width),
     (_EXIF, "PixelYDimension"): lambda text, mapping: str(mapping.height),
-    (_EXIF, "FocalPlaneXResolution"): lambda text, mapping: (
-        None if mapping.transposes else _times(text, mapping.factors[0])
-    ),
-    (_EXIF, "FocalPlaneYResolution"): lambda text, mapping: (
-        None if mapping.transposes else _times(text, mapping.factors[1])
-    ),
+    (_EXIF, "FocalPlaneXResolution"): lambda text, mapping: _times(text, 0, mapping),
+    (_EXIF, "FocalPlaneYResolution"): lambda text, mapping: _times(text, 1, mapping),
     (_PANORAMA, "FullPanoWidthPixels"): _scaled(0),
     (_PANORAMA, "FullPanoHeightPixels"): _scaled(1),
     (_PANORAMA, "CroppedAreaImageWidthPixels"): lambda text, mapping: str(mapping.width),
@@ -254,16 +252,11 @@ def _subject(one: Element, mapping: Mapping) -> None:
     items = one.getElementsByTagNameNS(_RDF, "li")
     try:
         x, y, *size = (_number(_value(item)) for item in items)
-        if len(size) > 2:
-            raise ValueError
+        found = *mapping.point(x, y), *mapping.extent(size)
     except ValueError:
         _set(one, None)
         return
-    if len(size) == 2:
-        size = [*mapping.span(*size)]
-    elif size:
-        size = [mapping.length(*size)]
-    for item, value in zip(items, (*mapping.point(x, y), *size), strict=True):
+    for item, value in zip(items, found, strict=True):
         _set(item, str(round(value)))
 
 
