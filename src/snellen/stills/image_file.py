@@ -25,18 +25,18 @@ FORMATS = (*dict.fromkeys(one.name for one in WRITABLE.values()), "GIF")
 
 _RAW = 8
 """Most pixels in a byte of uncompressed samples, of 1 bit each."""
-_PACKED = 1 << 14
+PACKED = 1 << 14
 """Most pixels that deflate (1 : 1032, 8 pixels a byte), LZW, PackBits or JPEG make of a byte."""
 _PACKERS = ("zip", "jpeg", "bmp_rle", "packbits", "tiff_lzw", "tiff_deflate", "tiff_adobe_deflate")
-"""Pillow's names of decoders, and of TIFF's compressions, to which `_PACKED` applies."""
+"""Pillow's names of decoders, and of TIFF's compressions, to which `PACKED` applies."""
 _PIPE_BYTES = 8
 """Bytes a pixel that are read of a pipe at most."""
-_SLACK = 1 << 16
+SLACK = 1 << 16
 """Pixels that are not worth a check, and bytes of metadata that do not count as pixels."""
 _JPEG = b"\xff\xd8"
 _PIXELS = (0xDA, 0xD9)
 """Markers of JPEG behind which no header follows: SOS, EOI."""
-_WHOLE_BYTES = 1 << 29
+WHOLE = 1 << 29
 """Most bytes of a file that is read into memory as a whole, before its header is."""
 _FILLING, _SEGMENTS = 1 << 16, 1 << 16
 """Most bytes between two segments of a JPEG's header, which Pillow reads one by one; segments."""
@@ -92,7 +92,7 @@ def opened_file(path: Path) -> Iterator[tuple[BinaryIO, list[str]]]:
     try:
         with (
             damage.libtiff_errors() as said,
-            opened(path, _PIPE_BYTES * limits.greatest() + _SLACK) as file,
+            opened(path, _PIPE_BYTES * limits.greatest() + SLACK) as file,
             without_size_limit(),
         ):
             yield file, said
@@ -119,8 +119,8 @@ def pillow_image(path: Path, file: BinaryIO) -> Iterator[Image.Image]:
     head = file.read(12)
     if head.startswith(_JPEG):
         _check_segments(path, file)
-    elif _is_read_whole(head) and size_of(file) > _WHOLE_BYTES:
-        raise InputError(f"{path} has more than {_WHOLE_BYTES:,} bytes")
+    elif _is_read_whole(head):
+        check_whole(path, file)
     elif head.startswith(tiff.MAGIC) and (tags := tiff.directory(file)) is not None:
         tiff_kinds.check(path, tags)
     formats = _jpeg_xl(path) if kind_of(head) is signatures.JPEG_XL else FORMATS
@@ -175,9 +175,9 @@ def check_header(path: Path, image: Image.Image, file: BinaryIO) -> None:
     decoder = tiles[0][0]
     if decoder == "libtiff":
         decoder = image.info.get("compression")
-    most = _RAW if decoder in ("raw", "ppm") else _PACKED if decoder in _PACKERS else None
+    most = _RAW if decoder in ("raw", "ppm") else PACKED if decoder in _PACKERS else None
     if most is not None and image.format not in ("AVIF", "WEBP"):  # whose tiles are raw ones
-        limits.check_plausible(path, *image.size, size_of(file), most, _SLACK)
+        limits.check_plausible(path, *image.size, size_of(file), most, SLACK)
 
 
 def size_of(file: BinaryIO) -> int:
@@ -185,6 +185,12 @@ def size_of(file: BinaryIO) -> int:
     position, size = file.tell(), file.seek(0, 2)
     file.seek(position)
     return size
+
+
+def check_whole(path: Path, file: BinaryIO) -> None:
+    """Refuse (InputError) a file that is too large to be read into memory as a whole."""
+    if size_of(file) > WHOLE:
+        raise InputError(f"{path} has more than {WHOLE:,} bytes")
 
 
 def check_kind(path: Path, image: Image.Image) -> None:

@@ -11,20 +11,17 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from snellen import process
-from snellen.errors import InputError
 from snellen.files.still_formats import DNG
 from snellen.frames import limits
 from snellen.frames.still_value import Header, Still, origin_of
 from snellen.stills import tiff
-from snellen.stills.image_file import size_of
+from snellen.stills.image_file import WHOLE, check_whole
 from snellen.stills.still_metadata import XMP, stripped, upright
 
 _TURNED = (5, 6)
 """LibRaw's turns by 90°."""
 _KEPT = {270, 271, 272, 305, 306, 315, 33432, 34665, 34853}
 """Tags that are kept: description, camera, software, time, artist, copyright, EXIF, GPS."""
-_BYTES = 1 << 29
-"""Most bytes of a file, which LibRaw gets as a whole."""
 _GAMMA = (2.4, 12.92)
 """sRGB's: power, and slope of the straight part."""
 _ERROR = 2
@@ -124,10 +121,9 @@ def _package(path: Path) -> Any:
 
 def _opened(rawpy: Any, path: Path, file: BinaryIO) -> Any:
     """Return a file whose header has been read, and its size checked."""
-    if size_of(file) > _BYTES:
-        raise InputError(f"{path} has more than {_BYTES:,} bytes")
+    check_whole(path, file)  # which LibRaw gets
     file.seek(0)
-    data = file.read(_BYTES)
+    data = file.read(WHOLE)
     image = rawpy.RawPy()
     try:
         image.open_buffer(BytesIO(data))

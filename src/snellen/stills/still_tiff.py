@@ -13,7 +13,7 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from snellen.errors import InputError
 from snellen.frames import lab, limits
 from snellen.frames.pillow_pixels import Samples, from_cmyk, inverted
-from snellen.frames.still_value import TRANSPOSING, Header, Still, oriented, origin_of
+from snellen.frames.still_value import TRANSPOSING, Header, Still, narrowed, oriented, origin_of
 from snellen.frames.tiff_kinds import (
     ASSOCIATED,
     CIE_LAB,
@@ -25,7 +25,7 @@ from snellen.frames.tiff_kinds import (
     left_out,
 )
 from snellen.stills import damage, tiff
-from snellen.stills.image_file import size_of
+from snellen.stills.image_file import PACKED, SLACK, size_of
 from snellen.stills.still_metadata import XMP, iptc_of, stripped, upright
 from snellen.stills.tiff_pages import Page
 
@@ -33,8 +33,6 @@ Array = npt.NDArray[Any]
 
 _ICC_WHITE = 0xFF00
 """L* = 100 in 16 bits of ICC L*a*b*; 100 is 65535 in CIE L*a*b*, and 255 of 8 bits in both."""
-_PACKED, _SLACK = 1 << 14, 1 << 16
-"""As of `image_file`: most pixels in a byte, and pixels that are not worth a check."""
 
 
 def is_taken(file: BinaryIO, page: Page | None = None) -> bool:
@@ -98,8 +96,8 @@ def _opened(
     about = tiff.layout(tags)
     limits.check_size(path, about.width, about.height)
     pixel = about.bits * about.kind.samples
-    most = max(1, 8 // pixel) if about.compression == "raw" else _PACKED
-    limits.check_plausible(path, about.width, about.height, size_of(file), most, _SLACK)
+    most = max(1, 8 // pixel) if about.compression == "raw" else PACKED
+    limits.check_plausible(path, about.width, about.height, size_of(file), most, SLACK)
     return tags, about
 
 
@@ -130,7 +128,7 @@ def _shown(samples: Array, kind: Kind, profile: bytes | None, white_point: Any) 
         colours = inverted(colours)
     elif kind.photometric == CMYK:
         if colours.dtype == np.uint16:
-            colours, alpha = _eight_bits(colours), _eight_bits(alpha)
+            colours, alpha = narrowed(colours), narrowed(alpha)
             lost.append("its 16 bits a sample are read as 8")
         data = np.ascontiguousarray(colours)
         size = data.shape[1], data.shape[0]
@@ -169,7 +167,3 @@ def _straight(colours: Array, alpha: Array) -> Array:
     most = np.float32(np.iinfo(colours.dtype).max)
     straight = colours * (most / np.maximum(alpha.astype(np.float32), 1))
     return np.minimum(np.rint(straight), most).astype(colours.dtype)
-
-
-def _eight_bits(samples: Array) -> Array:
-    return ((samples.astype(np.uint32) * 255 + 32767) // 65535).astype(np.uint8)

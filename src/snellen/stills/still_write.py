@@ -17,7 +17,7 @@ from snellen.errors import InputError
 from snellen.files import atomic
 from snellen.files.containers import container
 from snellen.files.still_formats import FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
-from snellen.frames.still_value import Array, Mapping, Still
+from snellen.frames.still_value import Mapping, Still, narrowed
 from snellen.stills import exif_places, png, tiff, tiff_write, xmp
 from snellen.stills.still_metadata import png_info, segment
 
@@ -42,7 +42,7 @@ def write(
     still = _described(still)
     format = FORMATS[path.suffix.lower()]
     if still.pixels.dtype == np.uint16 and not format.deep:
-        still = replace(still, pixels=_eight_bits(still.pixels))
+        still = replace(still, pixels=narrowed(still.pixels))
     with atomic.writing(path, overwrite) as file:
         if format.name == TIFF:
             _save_tiff(file, still)
@@ -148,14 +148,6 @@ def _kept(format: ImageFormat, still: Still) -> dict[str, Any]:
         and len(text.encode()) <= (format.segment or 1 << 62)
     )
     return kept
-
-
-def _eight_bits(pixels: Array) -> Array:
-    """Return 16-bit samples as 8-bit ones, rounded; some rows at a time, which takes no memory."""
-    out = np.empty(pixels.shape, np.uint8)
-    for row, narrow in zip(pixels, out, strict=True):
-        narrow[...] = (row.astype(np.uint32) * 255 + 32767) // 65535
-    return out
 
 
 def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> None:
