@@ -17,7 +17,7 @@ from PIL import Image, ImageCms
 from snellen.errors import InputError, caution, quoted
 from snellen.frames import lab
 from snellen.frames.still_value import Array, widened
-from snellen.frames.tiff_kinds import WHITE_IS_ZERO, Kind, kind_of, left_out
+from snellen.frames.tiff_kinds import BITS, WHITE_IS_ZERO, WHITE_POINT, Kind, kind_of, left_out
 
 MODES = (
     "1", "L", "LA", "La", "P", "PA", "RGB", "RGBX", "RGBA", "RGBa", "CMYK", "YCbCr", "HSV", "LAB",
@@ -25,7 +25,6 @@ MODES = (
 )  # fmt: skip
 """Modes that are taken, beside grey of 16 bits."""
 _RELATIVE = ImageCms.Intent.RELATIVE_COLORIMETRIC
-_BITS, _WHITE_POINT = 258, 318  # TIFF 6.0
 _TOO_DEEP = "got 32-bit samples; expected 8 or 16 bit, or float32"
 _PLAIN_YCC = (
     (529, "coefficients", (0.299, 0.587, 0.114), (0.299, 0.587, 0.114)),
@@ -59,7 +58,7 @@ def refused(image: Image.Image) -> str | None:
     if mode not in MODES and not _is_deep(mode):
         return f"got colours of kind {mode}; expected grey, RGB or CMYK"
     # Even if all values are below 65536: the value of white is unknown.
-    if mode == "I" and max(getattr(image, "tag_v2", {}).get(_BITS, (16,))) > 16:
+    if mode == "I" and max(getattr(image, "tag_v2", {}).get(BITS, (16,))) > 16:
         return _TOO_DEEP
     if mode == "YCbCr" and image.format == "TIFF":
         tags = getattr(image, "tag_v2", {})
@@ -177,7 +176,7 @@ def from_cmyk(image: Image.Image, profile: bytes | None) -> tuple[Array, str]:
 
 def _from_lab(image: Image.Image) -> Array:
     """Return L*a*b* of 8 bits, of which arrays have a* and b* signed, as sRGB."""
-    white: Any = getattr(image, "tag_v2", {}).get(_WHITE_POINT)
+    white: Any = getattr(image, "tag_v2", {}).get(WHITE_POINT)
     offset = np.asarray(image) ^ np.array([0, 128, 128], np.uint8)
     return lab.srgb(offset, 255, 1, lab.chromaticity(white))
 

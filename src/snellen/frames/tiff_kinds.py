@@ -14,7 +14,7 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from snellen.errors import InputError
 
 BITS, COMPRESSION, PHOTOMETRIC, FILL_ORDER, SAMPLES = 258, 259, 262, 266, 277
-PLANAR, INK_SET, EXTRA, FORMAT = 284, 332, 338, 339
+PLANAR, WHITE_POINT, INK_SET, EXTRA, FORMAT = 284, 318, 332, 338, 339
 
 NAMES = {
     1: "raw", 5: "tiff_lzw", 8: "tiff_adobe_deflate", 32773: "packbits", 32946: "tiff_deflate",
@@ -24,7 +24,7 @@ NAMES = {
 _OTHERS = {2: "fax", 3: "fax", 4: "fax", 6: "old JPEG", 7: "JPEG", 32771: "words of 16 bits"}
 """Further compressions that Pillow reads, and those that nobody reads here."""
 _UNREAD = {34712: "JPEG 2000", 34887: "LERC", 34892: "JPEG", 50001: "WebP", 50002: "JPEG XL"}
-_JPEG = 7
+JPEG = 7
 
 WHITE_IS_ZERO, GREY, RGB, PALETTE, CMYK, YCC, CIE_LAB, ICC_LAB = 0, 1, 2, 3, 5, 6, 8, 9
 _COLOURS = {
@@ -163,7 +163,7 @@ def kind_of(tags: ImageFileDirectory_v2) -> Kind:
     """Return what the samples of a picture are (exceptions of many classes: its tags are wrong)."""
     compression = int(tags.get(COMPRESSION, 1))
     photometric: int | None = tags.get(PHOTOMETRIC)
-    usual = 3 if compression == _JPEG and photometric in (RGB, YCC) else 1
+    usual = 3 if compression == JPEG and photometric in (RGB, YCC) else 1
     samples = int(tags.get(SAMPLES, usual))
     declared = several(tags, EXTRA) if EXTRA in tags else ()
     if photometric is None:  # it must be there, but not all have read the specification

@@ -17,6 +17,8 @@ from typing import Any, BinaryIO
 from PIL import Image, _imaging
 
 from snellen import process
+from snellen.frames.tiff_kinds import COMPRESSION, JPEG
+from snellen.stills.tiff import COUNTS, OFFSETS, TILE_COUNTS, TILE_OFFSETS
 
 _PIECE = 1 << 20
 """Bytes that are read or inflated at once."""
@@ -37,10 +39,10 @@ _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), 
           (0, 1, 1, 2))  # fmt: skip
 """First column and row, and steps across and down, of the passes of interlaced PNG (8.2)."""
 
-# Tags of TIFF 6.0, and values of Compression.
-_COMPRESSION, _JPEG_TABLES = 259, 347
-_STRIPS, _TILES = (273, 279), (324, 325)  # their offsets and byte counts
-_DEFLATE, _JPEG = (8, 32946), 7
+_JPEG_TABLES = 347
+"""A tag of TIFF 6.0."""
+_DEFLATE = (8, 32946)
+"""Values of its tag Compression."""
 _TYPE_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4,
                16: 8, 17: 8, 18: 8}  # fmt: skip
 """Bytes of a value by its type; 16 … 18 are BigTIFF's."""
@@ -204,10 +206,11 @@ def tiff(file: BinaryIO, tags: Any, width: int, height: int) -> list[str]:
     size = file.seek(0, 2)
     if not _whole_directory(file, size):
         return ["it ends within its directory of tags, or within their values"]
-    kind = tags.get(_COMPRESSION)
-    if kind not in (*_DEFLATE, _JPEG):
+    kind = tags.get(COMPRESSION)
+    if kind not in (*_DEFLATE, JPEG):
         return []
-    parts = next(((tags[a], tags[b]) for a, b in (_STRIPS, _TILES) if a in tags and b in tags), ())
+    places = (OFFSETS, COUNTS), (TILE_OFFSETS, TILE_COUNTS)
+    parts = next(((tags[a], tags[b]) for a, b in places if a in tags and b in tags), ())
     tables = bytes(tags.get(_JPEG_TABLES, b""))
     most = 64 * width * height + _PIECE  # of all samples that libtiff reads
     texts: Counter[str] = Counter()
@@ -215,7 +218,7 @@ def tiff(file: BinaryIO, tags: Any, width: int, height: int) -> list[str]:
         file.seek(offset)
         if not length:
             continue  # a tile that was never written
-        if kind == _JPEG:
+        if kind == JPEG:
             data = file.read(min(length, size))
             whole = tables[:-2] + data[2:] if tables else data  # TIFF Technical Note 2
             if said := _libjpeg(whole):

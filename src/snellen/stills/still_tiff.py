@@ -20,6 +20,7 @@ from snellen.frames.tiff_kinds import (
     CMYK,
     ICC_LAB,
     WHITE_IS_ZERO,
+    WHITE_POINT,
     Kind,
     kind_of,
     left_out,
@@ -59,7 +60,7 @@ def read(path: Path, file: BinaryIO, said: list[str], page: Page | None = None) 
     block, orientation, lost = stripped(exif)
     found = damage.tiff(file, tags, about.width, about.height)
     try:
-        meant = _shown(samples, about.kind, profile, tags.get(tiff.WHITE_POINT))
+        meant = _shown(samples, about.kind, profile, tags.get(WHITE_POINT))
     except InputError as error:
         raise InputError(f"{path}: {error.message}", advice=error.advice) from error
     pixels = oriented(meant.pixels, orientation)
