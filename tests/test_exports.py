@@ -117,8 +117,9 @@ def test_the_signatures_for_arrays():
 
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map", "codec",
-             "preset", "crf", "encoder_options", "pix_fmt", "colour", "target_mad", "target_vmaf",
-             "target_pool", "max_bitrate", "decoder", "audio", "fps"]  # fmt: skip
+             "preset", "crf", "encoder_options", "pix_fmt", "colour", "target_mad",
+             "target_ssimulacra2", "target_vmaf", "target_pool", "max_bitrate", "decoder", "audio",
+             "fps"]  # fmt: skip
     last = ["threads", "max_pixels", "profile"]
     report = ["report", "report_size"]
     shared = [*video, "quality", "strict", "segments", "keep_segments", "discard_segments",

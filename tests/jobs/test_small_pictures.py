@@ -34,7 +34,7 @@ def test_scores_of_images_and_folders(tmp_path):
     for pair in ((one, other), (one.parent, other.parent)):
         with pytest.raises(InputError, match=r"a/x\.png.*32×32; .*34×34, for MAD") as caught:
             score_files(*pair, device="cpu")
-        assert caught.value.advice == "PSNR and SSIM take 11×11"
+        assert caught.value.advice == "PSNR, SSIM and SSIMULACRA 2 take 11×11"
     assert score_files(one, other, metrics="psnr", device="cpu").table.rows[0].psnr > 0
 
 

@@ -128,6 +128,12 @@ add(Metric(
     home="snellen.metrics.ssim",
 ))  # fmt: skip
 add(Metric(
+    name="ssimulacra2", title="SSIMULACRA 2", better="higher", of="colours", identical=100.0,
+    scale="100: equal; 90: no visible difference; 70: high, 50: medium, 30: low quality",
+    smallest=8, goal=Goal(most=100.0, pools=("mean", "p5"), tolerance=0.3),
+    home="snellen.metrics.ssimulacra2.cpu",
+))  # fmt: skip
+add(Metric(
     name="vmaf", title="VMAF", better="higher", scale="0 … 100", films_only=True,
     goal=Goal(most=100.0, pools=("mean", "harmonic", "p5"), tolerance=0.25),
     home="snellen.video.vmaf",
@@ -236,8 +242,9 @@ def check_size(names: Iterable[str], width: int, height: int, subject: str) -> N
 
 
 def titles(metrics: Iterable[Metric]) -> str:
-    """Return what texts call some metrics."""
-    return " and ".join(one.title for one in metrics)
+    """Return what texts call some metrics; empty: there are none."""
+    names = [one.title for one in metrics]
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
 def held(scores: Mapping[str, T], name: str) -> T | None:

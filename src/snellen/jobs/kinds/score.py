@@ -46,7 +46,8 @@ class ScoreOptions(RunOptions):
 
     metrics: tuple[str, ...] = option(
         (MAD,), accepts="str | Sequence[str]", metavar="LIST",
-        help=f"Some of {','.join(registry.known())}, with commas, all of luma, and of videos "
+        help=f"Some of {','.join(registry.known())}, with commas, of luma but "
+        f"{','.join(one.name for one in registry.of_colours(registry.METRICS))}, and of videos "
         f"{','.join(one.name for one in registry.of_films(registry.METRICS))}, where the FFmpeg in "
         "PyAV has it (19, for Python 3.12 or later).",
     )  # fmt: skip

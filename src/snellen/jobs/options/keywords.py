@@ -31,6 +31,7 @@ class FileKeywords(TypedDict, total=False):
     pix_fmt: str | None
     colour: str
     target_mad: float | None
+    target_ssimulacra2: float | None
     target_vmaf: float | None
     target_pool: str | None
     max_bitrate: int | str | None

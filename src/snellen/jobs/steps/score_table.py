@@ -21,7 +21,8 @@ class ScoreRow(Brief):
     """The scores of one picture or frame.
 
     Each score is an attribute, too, and None where its metric was not asked for: `mad` with its
-    parts `hi` (of the detection stage) and `lo` (of the appearance stage), `psnr`, `ssim`, `vmaf`.
+    parts `hi` (of the detection stage) and `lo` (of the appearance stage), `psnr`, `ssim`,
+    `ssimulacra2`, `vmaf`.
     """
 
     scores: Mapping[str, float] = field(hash=False, metadata=FLAT)
@@ -39,6 +40,7 @@ class ScoreRow(Brief):
         lo: ClassVar[float | None]
         psnr: ClassVar[float | None]
         ssim: ClassVar[float | None]
+        ssimulacra2: ClassVar[float | None]
         vmaf: ClassVar[float | None]
     else:
 

@@ -69,7 +69,7 @@ WEIGHTS = (
     0.0012286405048278493, 171.2667255897307, 0.9807858872435379,  # B, 1:16
     0.0, 0.0, 0.0, 0.0005130064588990679, 0.0, 0.00010854057858411537,  # B, 1:32
 )  # fmt: skip
-"""Of the mean of SSIM's error, ringing and blur, then of their 4-norms; scales from fine to coarse;
+"""Weights of the mean of SSIM's error, ringing and blur, then of their 4-norms; scales from fine;
 X, Y, B. Fitted by the author to opinions of CID22, TID2013, KADID-10k and KonFiG-IQA."""
 
 FACTOR = 0.9562382616834844  # of the weighted sum, which then is e

@@ -89,13 +89,16 @@ class Encoding(Brief):
         help="Instead of `crf`: the crf that gives the film this MAD (0 is identical) against the "
         "frames that the encoder gets; probes on excerpts find it.",
     )  # fmt: skip
+    target_ssimulacra2: float | None = option(
+        None, "Likewise, this SSIMULACRA 2 (100 is best, 90 looks equal).", metavar="X"
+    )
     target_vmaf: float | None = option(
         None, "Likewise, this VMAF (100 is best); Python 3.12 or later.", metavar="X"
     )
     target_pool: str | None = option(
         None, unset="mean", choices=_POOLS, metavar="NAME",
         help="How scores of frames become one: mean; of MAD also rms (root mean square) or p95 "
-        "(95th percentile), of VMAF harmonic (mean) or p5 (5th percentile).",
+        "(95th percentile), of VMAF harmonic (mean) or p5 (5th percentile), as of SSIMULACRA 2.",
     )  # fmt: skip
     max_bitrate: int | str | None = option(
         None, metavar="RATE",
