@@ -1,1 +1,1 @@
-"""What a source is, by its pictures: clean, film or soft; coded or not."""
+"""Sources are told apart by their pictures: clean, film or soft; coded or not."""
