@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -35,19 +34,7 @@ def memory_of(height: int, width: int, scale: int) -> int:
     return 4 * height * width * (scale**2 + 1)
 
 
-class Backend(Protocol):
-    """Enlarges frames of one format on one device: `cpu.Backend`, `cuda.frames.Backend`."""
-
-    chroma: str
-    """Where chroma is enlarged: "cpu" or "gpu"."""
-
-    def run(self, frame: Frame) -> Frame:
-        """Return an enlarged frame with new planes."""
-        ...
-
-    def close(self) -> None:
-        """End the threads and drop all buffers."""
-        ...
+Backend = cpu.Backend | cuda.Backend
 
 
 class Upscaler(Holder, Step):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -31,27 +31,7 @@ WHAT = "this Denoiser"
 WHITE = 255  # of 8 bits
 
 
-class Backend(Protocol):
-    """Denoises frames of one format on one device: `cpu.Backend`, `cuda.backend.Backend`."""
-
-    @property
-    def slots(self) -> int:
-        """How many frames are begun before the first of them is waited for."""
-        ...
-
-    def take(self, planes: Sequence[Plane], ready: Any) -> Any:
-        """Return what frames of a window are, made of the planes of a frame."""
-        ...
-
-    def begin(
-        self, window: Sequence[Any], centre: int
-    ) -> Callable[[], tuple[tuple[Plane, ...], Any]]:
-        """Begin frame `centre` of a window; return what waits for its planes and their event."""
-        ...
-
-    def close(self) -> None:
-        """End the threads and drop all buffers."""
-        ...
+Backend = cpu.Backend | cuda.Backend
 
 
 class Denoiser(Holder, Step):
