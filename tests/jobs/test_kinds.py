@@ -17,7 +17,7 @@ from snellen.errors import InputError
 from snellen.jobs.inputs.naming import beside, written
 from snellen.jobs.inputs.sequence import files_of, makes_film
 from snellen.stills.still import read
-from snellen.video.unopened import check_moves
+from snellen.video.opening import check_moves
 from snellen_lab.protocol import pictures
 from support.cli import names, run
 

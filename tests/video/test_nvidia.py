@@ -12,7 +12,7 @@ from snellen.frames.frame import Format
 from snellen.frames.step import Traits
 from snellen.video import pixels
 from snellen.video.convert import Clip, Encoding
-from snellen.video.ffmpeg import open_input
+from snellen.video.opening import open_input
 from snellen.video.sink import hardware
 from snellen.video.sink.encoders import choose
 from snellen.video.sink.registry import traits

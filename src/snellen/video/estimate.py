@@ -18,8 +18,8 @@ from snellen.errors import InputError
 from snellen.files import temporary
 from snellen.frames.brief import Brief
 from snellen.frames.values import decimal
-from snellen.video.ffmpeg import open_input
 from snellen.video.media import Item, MediaInfo
+from snellen.video.opening import open_input
 from snellen.video.progress import Meter
 from snellen.video.ready import Ready
 from snellen.video.sink.encode import Plan, add_video, open_container, rehearsed

@@ -17,9 +17,9 @@ from av.stream import Disposition
 
 from snellen.frames.frame import Format, Frame
 from snellen.video.clip import Clip
+from snellen.video.ffmpeg import ATTACHED_PICTURE
 from snellen.video.messages import clock, counted
 from snellen.video.side_data import Light
-from snellen.video.unopened import ATTACHED_PICTURE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ import av
 from av.packet import Packet
 from av.stream import Disposition, Stream
 
-from snellen.video.ffmpeg import TAGS_AS_BYTES, open_input, open_own
+from snellen.video.ffmpeg import ATTACHED_PICTURE, TAGS_AS_BYTES
 from snellen.video.media import MediaInfo, StreamInfo
+from snellen.video.opening import open_input, open_own
 from snellen.video.passthrough.audio import AudioConversion
 from snellen.video.passthrough.subtitles import TextSubtitles
 from snellen.video.passthrough.tags import missing
 from snellen.video.selection import Described, selected
 from snellen.video.timestamps import Clock, fraction
-from snellen.video.unopened import ATTACHED_PICTURE
 
 _MAX_SEARCHED = 20000
 """Packets read to find the first one of every stream."""

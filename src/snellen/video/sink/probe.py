@@ -16,14 +16,9 @@ from av.video.stream import VideoStream
 
 from snellen.errors import InputError
 from snellen.video import pixels
-from snellen.video.ffmpeg import (
-    FULL_RANGE,
-    UNSPECIFIED,
-    chroma_location,
-    open_own,
-    reason,
-)
+from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED, chroma_location, reason
 from snellen.video.media import MediaInfo
+from snellen.video.opening import open_own
 from snellen.video.passthrough.tags import chapters, container_tags, missing
 from snellen.video.side_data import display_matrix, side_data
 from snellen.video.sink import registry

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from snellen.video.ffmpeg import video_of
 from snellen.video.filtering.graph import Filter
 from snellen.video.media import Content
+from snellen.video.opening import video_of
 from snellen.video.source.filters import graph_of
 from snellen.video.source.places import frames_of, sought
 from snellen.video.timestamps import fraction

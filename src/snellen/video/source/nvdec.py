@@ -17,8 +17,9 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.video import pixels
 from snellen.video.clip import DECODERS
-from snellen.video.ffmpeg import open_path, reason, video_of
+from snellen.video.ffmpeg import reason
 from snellen.video.logs import logs
+from snellen.video.opening import open_path, video_of
 from snellen.video.pipes import Incoming
 
 

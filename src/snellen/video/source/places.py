@@ -22,8 +22,8 @@ from snellen.errors import InputError
 from snellen.files.opening import size_of
 from snellen.frames.frame import Format
 from snellen.video import pixels
-from snellen.video.ffmpeg import video_of
 from snellen.video.filtering.crop import Area
+from snellen.video.opening import video_of
 from snellen.video.source.filters import Cropper
 from snellen.video.source.stream_info import rate_of
 from snellen.video.timestamps import fraction

@@ -14,9 +14,10 @@ from av.video.frame import VideoFrame
 
 from snellen.cpu import threads
 from snellen.files.opening import for_ffmpeg
-from snellen.video.ffmpeg import choose_stream, limit_size, open_input, reason, start_of
+from snellen.video.ffmpeg import reason, start_of
 from snellen.video.logs import logs
 from snellen.video.logs.complaints import Complaints
+from snellen.video.opening import choose_stream, limit_size, open_input
 from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.alpha import AlphaDecoder, has_alpha

@@ -18,7 +18,7 @@ from av.video.stream import VideoStream
 from snellen.files.containers import container
 from snellen.files.opening import raw
 from snellen.files.remote import Remote
-from snellen.video.ffmpeg import video_of
+from snellen.video.opening import video_of
 from snellen.video.source.ends import matroska, mp4, mpeg, nut, simple
 from snellen.video.timestamps import fraction
 
