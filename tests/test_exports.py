@@ -118,8 +118,8 @@ def test_the_signatures_for_arrays():
 def test_the_signatures_for_files():
     video = ["start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "map", "codec",
              "preset", "crf", "encoder_options", "pix_fmt", "colour", "target_mad",
-             "target_ssimulacra2", "target_vmaf", "target_pool", "max_bitrate", "decoder", "audio",
-             "fps"]  # fmt: skip
+             "target_ssimulacra2", "target_vmaf", "vmaf_model", "target_pool", "max_bitrate",
+             "decoder", "audio", "fps"]  # fmt: skip
     last = ["threads", "max_pixels", "profile"]
     report = ["report", "report_size"]
     shared = [*video, "quality", "strict", "segments", "keep_segments", "discard_segments",
@@ -138,8 +138,8 @@ def test_the_signatures_for_files():
     end = ["positions", "psf_out", *report, "events"]
     assert found == [*first, *own, *shared, "device", *last, *end]
     assert set(parameters(snellen.deblur_files)) == {*found, "sources", *several} - {"source"}
-    shared = ["metrics", "variant", "hi_scale", "eight_bit_lut", "dtype", "data_range", "align",
-              "every", "start", "duration", "frames", "deinterlace", "interlaced", "ivtc",
+    shared = ["metrics", "vmaf_model", "variant", "hi_scale", "eight_bit_lut", "dtype", "data_range",
+              "align", "every", "start", "duration", "frames", "deinterlace", "interlaced", "ivtc",
               "decoder", "overwrite", "device", *last]  # fmt: skip
     own = ["resize", "offset", "temporal", "table", "maps", "worst", "workers", "cluster"]
     found = parameters(snellen.score_files)

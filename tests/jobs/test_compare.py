@@ -275,14 +275,14 @@ def test_vmaf_of_films(tmp_path, monkeypatch):
 class Counting:
     """Scores that count pairs, in place of VMAF."""
 
-    def __init__(self, format):
+    def __init__(self, format, rate, model):
         self.count = 0
 
     def push(self, one, other):
         self.count += 1
 
     def finish(self):
-        return [70.0 + n for n in range(self.count)]
+        return [{"vmaf": 70.0 + n} for n in range(self.count)]
 
     def close(self):
         pass

@@ -22,7 +22,7 @@ from support.video.comparisons import Difference
 class Colours(Difference):
     """Takes the colours of pairs."""
 
-    colours = "Colour"
+    colours, whole = "Colour", True
 
     def __init__(self):
         super().__init__()

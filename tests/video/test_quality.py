@@ -36,7 +36,7 @@ X264 = Scale(*traits("libx264").search)
 class Difference:
     """The mean absolute difference, which stands for MAD."""
 
-    colours = ""
+    colours, whole = "", False
 
     def __init__(self, most=None):
         self.most, self.calls, self.closed = most, 0, 0
@@ -162,7 +162,7 @@ def test_limits_are_bits_a_second():
     found = [Encoding(max_bitrate=one).max_bitrate for one in rates]
     assert found == [20_000_000, 1_500_000, 800_000, 20_000_000, 10_000_000]
     assert Encoding(target_mad=5).target == Target("mad", 5, "mean")
-    assert Encoding(target_vmaf=95, target_pool="p5").target == Target("vmaf", 95, "p5")
+    assert Encoding(target_vmaf=95, target_pool="p5").target == Target("vmaf", 95, "p5", ("auto",))
     assert Encoding(crf=20).target is None
 
 
@@ -446,8 +446,8 @@ def test_vmaf_of_consecutive_frames():
     ]
     assert vmaf.scores(deep, Format(256, 144, 10)) == pytest.approx(worse, abs=0.2)
     assert len(vmaf.Measure("film").scores(zip(films, noisy, strict=True), format)) == 4
-    assert vmaf.model(Format(1920, 1080)) == "vmaf_v0.6.1"
-    assert vmaf.model(Format(3840, 2160)) == "vmaf_4k_v0.6.1"
+    assert vmaf.called("auto", 1920, 1080) == "vmaf_v0.6.1"
+    assert vmaf.called("auto", 3840, 2160) == "vmaf_4k_v0.6.1"
 
 
 def test_a_dry_run_says_that_probes_come_first(plain, tmp_path):

@@ -78,6 +78,8 @@ def sentences(result: ScoreResult) -> list[str]:
     for name, pooled in result.table.pooled().items():
         if pooled.of_mean_mse is not None:
             lines.append(f"{title(name)} of the mean squared error: {pooled.of_mean_mse:.4f}")
+    for name, model in result.table.models.items():
+        lines.append(f"{name.replace('_', ' ').replace('vmaf', 'VMAF')}: {model}")
     if result.aligned:
         ahead = "ahead of" if result.offset < 0 else "behind"
         count = abs(result.offset)

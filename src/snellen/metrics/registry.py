@@ -67,12 +67,16 @@ class Metric:
     """True: scores are decibels of an error; of many there is that of the mean error, too."""
     options: tuple[str, ...] = ()
     """Parameters that have a meaning with this metric only."""
+    setting: str | None = None
+    """The parameter, among `options`, that names its model, of metrics of films that have several;
+    its default is "auto". Outputs have the model's own name by this name."""
     goal: Goal | None = None
     """The search for `target_` and its name, a field of Encoding; None: it cannot be a target."""
     home: str | None = None
     """Module of the implementation. It has an OfPlanes, or of colours an OfColours, by the
     metric's name; of metrics of films
-    `Stream`, `Measure`, `is_there` and `refused`, as `snellen.video.vmaf`. None: MAD's Scorer."""
+    `Stream`, `is_there`, `refused`, `reach`, `whole`, and what `setting` and `goal` need, `called`
+    and `Measure`: as `snellen.video.vmaf`. None: MAD's Scorer."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -136,7 +140,13 @@ add(Metric(
 add(Metric(
     name="vmaf", title="VMAF", better="higher", scale="0 … 100", films_only=True,
     goal=Goal(most=100.0, pools=("mean", "harmonic", "p5"), tolerance=0.25),
-    home="snellen.video.vmaf",
+    options=("vmaf_model",), setting="vmaf_model", home="snellen.video.vmaf",
+))  # fmt: skip
+add(Metric(
+    name="xpsnr", title="XPSNR", better="higher", unit="dB", films_only=True,
+    scale="the least of luma and both chroma planes", identical=float("inf"),
+    parts={"xpsnr_y": "of luma", "xpsnr_u": "of blue difference", "xpsnr_v": "of red difference"},
+    home="snellen.video.xpsnr",
 ))  # fmt: skip
 
 

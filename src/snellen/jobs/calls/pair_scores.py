@@ -40,6 +40,8 @@ class PairScore(Brief):
     """Statistics of each score, by its name: "mad", "hi", "lo", and other metrics."""
     stmad: float | None = None
     """ST-MAD, where it is asked for."""
+    models: dict[str, str] = field(default_factory=dict)
+    """The models of metrics that have several, by parameter, as `vmaf_model`."""
     warnings: tuple[str, ...] = ()
     """They say what differs between the files, or does not count."""
     error: SnellenError | None = None
@@ -58,6 +60,7 @@ class PairScore(Brief):
             found[column] = self.pooled[name].of_mean_mse
         if self.stmad is not None:
             found["stmad"] = self.stmad
+        found |= self.models
         return found | {"error": "" if self.error is None else self.error.worded(option)}
 
 
@@ -77,7 +80,8 @@ class PairTicket(Ticket):
         error = None if found.error is None else _named(found.error, job)
         return Done(self.key, PairScore(
             job.reference, job.distorted, len(found.table.rows), found.table.pooled(),
-            None if found.temporal is None else found.temporal.stmad, found.warnings, error,
+            None if found.temporal is None else found.temporal.stmad, found.table.models,
+            found.warnings, error,
         ))  # fmt: skip
 
     def failed(self, error: SnellenError) -> Done:

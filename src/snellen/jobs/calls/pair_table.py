@@ -233,7 +233,8 @@ def columns(job: ScoreJob, pairs: Pairs) -> tuple[str, ...]:
     """
     means = of_mean_error(job.metrics).values()
     moving = ("stmad",) if job.temporal else ()
-    scores = ("frames", *registry.columns(job.metrics), *means, *moving, "error")
+    models = (one.setting for one in map(registry.METRICS.get, job.metrics) if one and one.setting)
+    scores = ("frames", *registry.columns(job.metrics), *means, *moving, *models, "error")
     for name in pairs.columns:
         if name in scores:
             raise InputError(

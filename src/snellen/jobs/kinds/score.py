@@ -20,6 +20,7 @@ from snellen.jobs.options.options import (
 )
 from snellen.metrics import registry
 from snellen.metrics.registry import MAD
+from snellen.metrics.vmaf_models import AUTO, NAMES
 from snellen.schema import COMPARED, FILES, MACHINE, VIDEO, named, option, parameters
 from snellen.video.clip import Clip
 
@@ -51,6 +52,11 @@ class ScoreOptions(RunOptions):
         f"{','.join(one.name for one in registry.of_films(registry.METRICS))}, where the FFmpeg in "
         "PyAV has it (19, for Python 3.12 or later).",
     )  # fmt: skip
+    vmaf_model: str = option(
+        AUTO, choices=NAMES, metavar="NAME", media="video",
+        help="VMAF's model: auto (v0.6.1, from 2560×1440 pixels on 4k), neg (no gain by "
+        "enhancement), phone, or one of version 1, which scores otherwise and looks at chroma.",
+    )  # fmt: skip
     mad: MadSettings = option(MadSettings)
     """The settings of MAD."""
     data_range: float | None = option(
@@ -74,11 +80,16 @@ class ScoreOptions(RunOptions):
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", registry.chosen(self.metrics, films=True))
         RunOptions.__post_init__(self)
-        check_options(self, "every", "decoder")
+        check_options(self, "every", "decoder", "vmaf_model")
         if self.data_range is not None:
             from snellen.frames.white import stated
 
             object.__setattr__(self, "data_range", stated(self.data_range))
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The values of parameters that name models of metrics."""
+        return {"vmaf_model": self.vmaf_model}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -170,8 +181,12 @@ class ScoreJob(ScoreOptions):
             )
         given = {one.name: getattr(self.mad, one.name) != one.default for one in fields(self.mad)}
         registry.check_options(
-            self.metrics, {**given, "temporal": self.temporal, "maps": self.maps}
-        )
+            self.metrics,
+            {
+                **given, "temporal": self.temporal, "maps": self.maps,
+                "vmaf_model": self.vmaf_model != AUTO,
+            },
+        )  # fmt: skip
         if self.temporal and self.every > 1:
             raise InputError("`temporal` needs all frames; leave `every` out", parameter="temporal")
         if self.temporal and (self.clip.frames or SHORTEST) < SHORTEST:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from math import nan
 from typing import Any
 
@@ -68,6 +69,8 @@ class ScoreStep:
         Decides of which pictures maps are made: their scores come with maps.
     temporal : bool
         Whether all planes are kept, for ST-MAD.
+    models : mapping
+        The values of parameters that name models of metrics, as `vmaf_model`.
     subject : str
         What warnings are about.
     events : Events
@@ -78,7 +81,11 @@ class ScoreStep:
     depths : (int, int)
         Bits of both films, set before `prepare`.
     colours : str
-        Names of metrics that look at colours: `run` and `submit` get pictures, too.
+        Names of metrics that look at colours.
+    whole : bool
+        Whether `run` and `submit` get pictures, too.
+    rate : Fraction
+        Frames a second, set before `prepare`.
     reach : int
         How many pairs before and after each are to be seen, which `see` takes.
     films : FilmScores
@@ -97,6 +104,7 @@ class ScoreStep:
         device: str,
         worst: Worst,
         temporal: bool,
+        models: Mapping[str, str],
         subject: str,
         events: Events,
     ) -> None:
@@ -112,8 +120,9 @@ class ScoreStep:
             if name != MAD and not METRICS[name].films_only
         }
         self.colours = titles(of_colours(metrics))
-        self.films = FilmScores(metrics, subject)
+        self.films = FilmScores(metrics, models, subject)
         self.depths, self.reach = (8, 8), self.films.reach
+        self.whole, self.rate = bool(self.colours) or self.films.whole, Fraction(25)
         on = chosen(device, events) if self._has_mad else "cpu"
         if not self._has_mad and device not in ("auto", "cpu"):
             notify(
@@ -127,7 +136,7 @@ class ScoreStep:
         """Get ready for planes of a format; on the CPU where "auto"'s GPU lacks memory."""
         self._range = format.white if format.white is not None else float((1 << format.bits) - 1)
         check_size(self._metrics, format.width, format.height, self.subject)
-        self.films.prepare(format, self.depths)
+        self.films.prepare(format, self.depths, self.rate)
         if not self._has_mad:
             return format
         if (said := little(format.width, format.height)) is not None:
@@ -151,12 +160,12 @@ class ScoreStep:
 
     def run(self, reference: Array, distorted: Array, *pictures: Picture) -> Score:
         """Return the score, with maps if it is among the worst so far."""
-        self.films.push(reference, distorted)
+        self.films.push(reference, distorted, *pictures)
         return self._run(reference, distorted, *pictures)
 
     def see(self, reference: Array, distorted: Array, *pictures: Picture) -> None:
         """Take a pair beside those that are scored."""
-        self.films.push(reference, distorted, scored=False)
+        self.films.push(reference, distorted, *pictures, scored=False)
 
     def _run(self, reference: Array, distorted: Array, *pictures: Picture) -> Score:
         if self._has_mad:
@@ -167,7 +176,7 @@ class ScoreStep:
 
     def submit(self, reference: Array, distorted: Array, *pictures: Picture) -> Callable[[], Score]:
         """Begin a pair; return a function that waits for its score, as `run` returns it."""
-        self.films.push(reference, distorted)
+        self.films.push(reference, distorted, *pictures)
         if not self._has_mad:
             return lambda: self._run(reference, distorted, *pictures)
         maps = self._rising
@@ -208,7 +217,7 @@ class ScoreStep:
         self, score: Score, reference: Array, distorted: Array, *pictures: Picture
     ) -> Score:
         """Return a score with what is measured beside MAD."""
-        colours = [picture.linear() for picture in pictures]
+        colours = [picture.linear() for picture in pictures] if self.colours else []
         others = {
             name: measure(*colours)
             if METRICS[name].of == "colours"

@@ -33,6 +33,7 @@ class FileKeywords(TypedDict, total=False):
     target_mad: float | None
     target_ssimulacra2: float | None
     target_vmaf: float | None
+    vmaf_model: str
     target_pool: str | None
     max_bitrate: int | str | None
     decoder: str
@@ -129,6 +130,7 @@ class ScoreKeywords(TypedDict, total=False):
     workers: int | None
     cluster: str | None
     metrics: str | Sequence[str]
+    vmaf_model: str
     variant: str
     hi_scale: float
     eight_bit_lut: bool
@@ -156,6 +158,7 @@ class CompareKeywords(TypedDict, total=False):
     metrics: str | Sequence[str]
     pictures: int
     report_size: float
+    vmaf_model: str
     variant: str
     hi_scale: float
     eight_bit_lut: bool

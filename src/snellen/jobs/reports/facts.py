@@ -114,6 +114,9 @@ def of_run(job: CompareJob, results: Sequence[ScoreResult], seconds: float) -> F
     if MAD in job.metrics:
         how = f"variant {method.variant}, hi_scale {method.hi_scale:g}, {method.dtype}"
         found.append(("MAD", how))
+    models = {f"{name}={model}" for one in results for name, model in one.table.models.items()}
+    if models:
+        found.append(("Models", ", ".join(sorted(models))))
     return (
         *found,
         ("Snellen", __version__),

@@ -52,7 +52,7 @@ class Errors:
         self._format: Format | None = None
         if MAD in job.metrics:
             self._step = ScoreStep(
-                job.mad, (MAD,), job.device, _All(), False, str(job.reference), events
+                job.mad, (MAD,), job.device, _All(), False, {}, str(job.reference), events
             )
 
     def find(self, reference: Array, distorted: Array, format: Format) -> Found:

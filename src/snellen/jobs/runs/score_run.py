@@ -79,7 +79,14 @@ class ScoreRun:
         """
         job = self.job
         return ScoreStep(
-            job.mad, job.metrics, job.device, self.worst, job.temporal, self.both, self.events
+            job.mad,
+            job.metrics,
+            job.device,
+            self.worst,
+            job.temporal,
+            job.models,
+            self.both,
+            self.events,
         )
 
     def warn(self, name: str, text: str) -> None:
@@ -122,10 +129,12 @@ class ScoreRun:
         order = registry.columns(self.job.metrics)
         for number, row in enumerate(rows):
             found = {**row.scores, **{name: every[number] for name, every in scores.items()}}
-            self.take(replace(row, scores={name: found[name] for name in order}))
+            scored = {name: found[name] for name in order}
+            self.take(replace(row, scores=scored, models=self.step.films.models))
         of = {row.frame: row.facts() for row in self.rows}
         for facts in self.worst.facts:
-            facts.update({name: of[facts["frame"]][name] for name in scores})
+            every = of[facts["frame"]]
+            facts.update({name: every[name] for name in (*scores, *self.step.films.models)})
 
     def take(self, row: ScoreRow) -> None:
         """Add the scores of a picture."""
@@ -247,6 +256,7 @@ def about(job: ScoreJob, result: ScoreResult) -> dict[str, Any]:
         found["aligned"] = result.aligned
     if job.temporal:
         found |= {name: getattr(result.temporal, name, None) for name in ("stmad", "smad", "tmad")}
+    found |= result.table.models
     if MAD not in job.metrics:
         return found | {"device": result.method.device}
     return found | asdict(result.method)

@@ -34,7 +34,7 @@ class MadMeasure:
         Receives warnings.
     """
 
-    colours = ""
+    colours, whole = "", False
     most: int | None = FRAMES
 
     def __init__(self, device: str, subject: str, events: Events) -> None:
@@ -76,7 +76,7 @@ def _check_size(metric: Metric, format: Format, subject: str) -> None:
 class PictureMeasure:
     """A metric of luma or colours of pictures, as a `snellen.video.quality.values.Measure`."""
 
-    colours = ""
+    colours, whole = "", False
     most: int | None = 1 << 30
     """All frames of the excerpts: it takes little time."""
 
@@ -131,7 +131,7 @@ def aim_of(
         raise metric.module.refused(target.parameter)
     measure: Measure
     if metric.films_only:
-        measure = metric.module.Measure(subject)
+        measure = metric.module.Measure(subject, *target.setting)
     elif metric.home is not None:
         measure = PictureMeasure(metric, subject)
     else:

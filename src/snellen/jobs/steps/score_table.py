@@ -33,6 +33,8 @@ class ScoreRow(Brief):
     """Seconds from the beginning of the reference; None: an image."""
     name: str | None = None
     """Name of the image in its folder, without suffix; None: a frame of a video."""
+    models: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """The models of metrics that have several, by parameter, as `vmaf_model`."""
 
     if TYPE_CHECKING:  # checkers of types would take any name for a score
         mad: ClassVar[float | None]
@@ -53,9 +55,12 @@ class ScoreRow(Brief):
         return sorted({*object.__dir__(self), *self.scores})
 
     def facts(self) -> dict[str, Any]:
-        """Return frame, time or name, as far as the row has them, then the scores."""
+        """Return frame, time or name, as far as the row has them, the scores, and models."""
         place = {"frame": self.frame, "time": self.time, "name": self.name}
-        return {name: one for name, one in place.items() if one is not None} | {**self.scores}
+        return {name: one for name, one in place.items() if one is not None} | {
+            **self.scores,
+            **self.models,
+        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,6 +78,11 @@ class ScoreTable(Brief):
     def scores(self) -> tuple[str, ...]:
         """Names of the scores: "mad", "hi", "lo", and other metrics that were asked for."""
         return tuple(self.rows[0].scores)
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The models of metrics that have several, by parameter, as `vmaf_model`."""
+        return dict(self.rows[0].models)
 
     def pooled(self) -> dict[str, Pooled]:
         """Return the statistics of each score, by its name."""

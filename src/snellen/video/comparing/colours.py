@@ -27,10 +27,11 @@ def coding(picture: PictureInfo, name: str, metrics: str, turned: bool = False) 
     A film of SDR counts as sRGB, whatever SDR transfer function it states. One that states no
     matrix is taken for BT.709 or BT.601, by its size. With `turned` planes are turned as the film's
     tag says. InputError, about the film `name` and `metrics` that look at colours: HDR, primaries
-    of a wide gamut, or a matrix that is none of luma and colour differences.
+    of a wide gamut, or a matrix that is none of luma and colour differences; without `metrics` no
+    film is refused.
     """
     why = _refused(picture)
-    if why is not None:
+    if metrics and why is not None:
         raise InputError(
             f"{name}: {why}, and {metrics} is defined for SDR with BT.709 primaries",
             parameter="metrics",

@@ -169,11 +169,12 @@ def compare(
         check_sizes(one, other, resized)
         for name, text in differences(one, other):
             warn(name, text)
-        sides = sides_of(sources[0], sources[1], offset, every, part, step.reach, step.colours)
+        sides = sides_of(sources[0], sources[1], offset, every, part, step.reach, step)
         for source in sources if step.colours else []:
             if matrix := assumed(source.info.picture):
                 warn(source.name, f"it states no colour matrix: {matrix.name} is assumed")
         format = format_of(one, other)
+        step.rate = one.rate
         step.depths = one.picture.format.bits, other.picture.format.bits
         with reading(sides):
             step.prepare(format)  # meanwhile the first frames are decoded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 import numpy.typing as npt
@@ -19,7 +20,11 @@ class Comparison(Protocol[T_co]):
     depths: tuple[int, int]
     """Bits of the samples of reference and distorted video; set before `prepare`."""
     colours: str
-    """Names of metrics that look at colours, for which `submit` gets pictures; empty: none does."""
+    """Names of metrics that look at colours, which are of SDR; empty: none does."""
+    whole: bool
+    """True: `submit` gets pictures, too."""
+    rate: Fraction
+    """Frames a second of the reference; set before `prepare`."""
     reach: int
     """How many pairs before and after each that is compared are given to `see`."""
 
@@ -48,7 +53,7 @@ class Comparison(Protocol[T_co]):
     ) -> Callable[[], T_co]:
         """Begin a pair; return a function that waits for its result and returns it.
 
-        Planes are read-only and may have a pitch; with `colours` the two frames follow, with their
+        Planes are read-only and may have a pitch; with `whole` the two frames follow, with their
         chroma. The caller keeps at most `slots` pairs in flight,
         keeps both planes unchanged until the function has returned, and calls the functions in the
         order of the pairs, in the thread that calls `submit`.

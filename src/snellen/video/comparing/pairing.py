@@ -15,6 +15,7 @@ from snellen.frames.frame import Format, Plane
 from snellen.metrics.colours import Picture
 from snellen.video.clip import Clip
 from snellen.video.comparing.colours import coding
+from snellen.video.comparing.comparison import Comparison
 from snellen.video.comparing.differences import sizes
 from snellen.video.comparing.luma_reader import WHITE, Luma, LumaReader, grey
 from snellen.video.comparing.resize import resize
@@ -115,17 +116,18 @@ def sides_of(
     every: int,
     part: Part | None = None,
     reach: int = 0,
-    colours: str = "",
+    step: Comparison[Any] | None = None,
 ) -> Sides:
     """Return readers that begin at the first frames with a partner, and convert for the step.
 
-    With `colours`, the names of metrics that look at them, they give a Picture of each frame.
-    InputError: films whose colours those metrics cannot take.
+    For a `step` that asks for them they give a Picture of each frame. InputError: films whose
+    colours its metrics cannot take.
     """
     skipped = 0 if part is None else part.begin * every
     infos = one.info, other.info
-    converts = greys(*infos) if colours else conversions(*infos)
-    wholes = pictures(*infos, colours) if colours else (None, None)
+    whole = step is not None and step.whole
+    converts = greys(*infos) if whole else conversions(*infos)
+    wholes = pictures(*infos, step.colours) if step is not None and whole else (None, None)
     first, second = max(0, -offset), max(0, offset)
     return (
         LumaReader(one, first + skipped, every, first, converts[0], reach, wholes[0]),
@@ -150,7 +152,7 @@ def pictures(
 ) -> tuple[Callable[[Planes], Picture], Callable[[Planes], Picture]]:
     """Return what makes Pictures, of the size that they are compared in, of frames of two videos.
 
-    InputError: videos whose colours `metrics` cannot take.
+    InputError: videos whose colours `metrics` cannot take; empty: any will do.
     """
     turned, (target, second) = applies(one, other), sizes(one, other)
 

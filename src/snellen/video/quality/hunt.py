@@ -30,8 +30,8 @@ from snellen.video.quality.trial import (
     clock_of,
     encoded,
     finished_pairs,
+    format_of,
     identical_pairs,
-    luma_format,
     pairs,
     view_of,
 )
@@ -41,6 +41,7 @@ from snellen.video.quality.values import (
     Pair,
     Probe,
     Reached,
+    model_of,
     pooled,
     tolerance,
     words_of,
@@ -100,7 +101,7 @@ class Hunt:
         self._aim, self._target = aim, target
         self._info, self._step, self._plan = info, ready.step, plan
         self._limit, self._strict = ready.encoding.max_bitrate, ready.strict
-        self._view = view_of(plan, info.name, target.parameter, aim.measure.colours)
+        self._view = view_of(plan, info.name, target.parameter, aim.measure)
         output = ready.output.target
         self._folder = output.parent if isinstance(output, Path) else Path()
         self._report = on_progress
@@ -134,8 +135,10 @@ class Hunt:
         if not excerpts:
             raise InputError(f"{self._info.name}: not one excerpt of it could be decoded")
         frames = sum(map(len, excerpts))
+        found_model = model_of(target, self._plan.format)
+        model = f", {found_model}" if found_model else ""
         self._aim.say(
-            f"{target.name} {target.value:g} ({words_of(target.pool)}) is searched for by "
+            f"{target.name} {target.value:g} ({words_of(target.pool)}{model}) is searched for by "
             f"{counted(len(excerpts), 'excerpt')} of {counted(frames, 'frame')} in all"
         )
         probes: list[Probe] = []
@@ -190,7 +193,14 @@ class Hunt:
         count, score = len(scores), pooled(scores, target.pool) if scores else None
         difference = None if score is None else score - target.value
         reached = Reached(
-            target.metric, target.value, target.pool, choice, score, count, difference
+            target.metric,
+            target.value,
+            target.pool,
+            choice,
+            score,
+            count,
+            difference,
+            model_of(target, self._plan.format),
         )
         if score is None:
             return reached, [f"the finished film could not be scored: {why}"]
@@ -261,7 +271,7 @@ class Hunt:
                 yield pair
                 meter.count()
 
-        return self._aim.measure.scores(counting(), luma_format(self._plan))
+        return self._aim.measure.scores(counting(), format_of(self._plan, self._aim.measure.whole))
 
     def _probe(self, excerpts: list[Excerpt], quality: float, number: int) -> tuple[Probe, int]:
         """Return what a quality gives, and how many frames were scored."""

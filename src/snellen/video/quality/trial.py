@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import av
 
@@ -20,7 +21,7 @@ from snellen.video.clip import Clip
 from snellen.video.comparing.colours import coding
 from snellen.video.progress import Meter
 from snellen.video.quality.excerpts import Excerpt
-from snellen.video.quality.values import Array, Pair
+from snellen.video.quality.values import Measure, Pair
 from snellen.video.sink.encode import Plan, add_video, open_container, rehearsed
 from snellen.video.sink.sink import Converter, FrameEncoder
 from snellen.video.source.decode import Source
@@ -29,7 +30,7 @@ _MUXER, _SUFFIX = "matroska", ".mkv"
 """Container of the encoded excerpt: it holds what any encoder gives."""
 
 
-View = Callable[[tuple[Plane, ...]], Array]
+View = Callable[[tuple[Plane, ...]], Any]
 """Makes of the planes of a frame what a metric takes."""
 _BT709 = 1
 """AVCOL_SPC."""
@@ -53,18 +54,21 @@ def clock_of(file: Path, first: Fraction) -> FilmClock:
         return FilmClock(info.zero, info.zero + item.frame.pts * info.time_base - first)
 
 
-def luma_format(plan: Plan) -> Format:
-    """Return the format of luma as the encoder gets it."""
-    return Format(plan.format.width, plan.format.height, plan.encoder.bits)
+def format_of(plan: Plan, whole: bool) -> Format:
+    """Return the format of luma, or of all planes, as the encoder gets them."""
+    subsampling = plan.encoder.pixels.subsampling if whole else None
+    return Format(plan.format.width, plan.format.height, plan.encoder.bits, subsampling)
 
 
-def view_of(plan: Plan, name: str, target: str, metric: str) -> View:
-    """Return what makes luma, or linear colours for a metric, of planes as the encoder gets them.
+def view_of(plan: Plan, name: str, target: str, measure: Measure) -> View:
+    """Return what makes of planes, as the encoder gets them, what a metric takes.
 
-    Without the name of a metric it is luma. InputError, about the film `name` and the parameter
-    `target`: colours that the metric cannot take.
+    InputError, about the film `name` and the parameter `target`: colours that the metric cannot
+    take.
     """
-    if not metric:
+    if measure.whole:
+        return lambda planes: planes
+    if not measure.colours:
         return lambda planes: planes[0]
     taken, picture = plan.encoder.pixels, plan.picture
     format = replace(plan.format, bits=plan.encoder.bits, subsampling=taken.subsampling)
@@ -72,7 +76,7 @@ def view_of(plan: Plan, name: str, target: str, metric: str) -> View:
         picture = replace(picture, colorspace=_BT709)
         format = replace(format, full_range=False)
     try:
-        coded = coding(replace(picture, format=format), name, metric)
+        coded = coding(replace(picture, format=format), name, measure.colours)
     except InputError as error:
         raise InputError(str(error), parameter=target, advice="give `crf` instead") from None
     return lambda planes: Picture(planes, coded).linear()

@@ -16,15 +16,18 @@ from snellen.metrics.registry import METRICS, goals
 from snellen.video.sink.encoding import Target
 
 Array = npt.NDArray[Any]
-Pair = tuple[Array, Array]
-"""A frame that the encoder got, and the decoded one: luma, or linear colours (3, H, W)."""
+Pair = tuple[Any, Any]
+"""A frame that the encoder got, and the decoded one: luma, or linear colours (3, H, W), or a tuple
+of planes."""
 
 
 class Measure(Protocol):
     """Scores decoded frames against those that an encoder got."""
 
     colours: str
-    """Name of the metric, if it takes colours; empty: it takes luma."""
+    """Name of the metric, if it takes colours; empty: it takes luma, or with `whole` all planes."""
+    whole: bool
+    """True: it takes tuples of planes."""
     most: int | None
     """Frames of a film that are scored at most; None: all of its excerpts, since it looks at
     several frames in a row."""
@@ -99,13 +102,16 @@ class Reached(Brief):
     """Frames of the finished film that were scored."""
     difference: float | None
     """The score less the target."""
+    model: str | None = None
+    """The model that scored, of a metric that has several, as of VMAF."""
 
     def __str__(self) -> str:
         name, choice = METRICS[self.metric].title, self.choice
+        how = f"{self.pool}, {self.model}" if self.model else self.pool
         probes = ", ".join(f"{one.quality:g}: {one.score:.2f}" for one in choice.probes)
         found = "not scored" if self.score is None else f"{self.score:.2f} ({self.frames} frames)"
         return (
-            f"{name} {self.target:g} ({self.pool}); by crf, probes gave {probes}; "
+            f"{name} {self.target:g} ({how}); by crf, probes gave {probes}; "
             f"{choice.quality:g} was chosen; the finished film has {found}"
         )
 
@@ -120,6 +126,15 @@ def pooled(scores: Sequence[float], pool: str) -> float:
     if pool in ("p5", "p95"):
         return float(np.percentile(values, float(pool[1:])))
     return float(values.mean())
+
+
+def model_of(target: Target, format: Format) -> str | None:
+    """Return the name of the model that scores frames of a format; None: the metric has none."""
+    if not target.setting:
+        return None
+    module = METRICS[target.metric].module
+    found: str = module.called(*target.setting, format.width, format.height)
+    return found
 
 
 def words_of(pool: str) -> str:

@@ -11,6 +11,7 @@ from snellen.errors import InputError, quoted
 from snellen.frames.brief import Brief
 from snellen.frames.values import choice, integer, plain, real, text, texts
 from snellen.metrics.registry import METRICS, goals
+from snellen.metrics.vmaf_models import AUTO, NAMES
 from snellen.schema import option
 from snellen.video.sink import registry
 from snellen.video.sink.registry import LOSSLESS, WORST, Traits
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # it would import PyAV, which pictures do without
 COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
 
 _POOLS = tuple(dict.fromkeys(one for goal in goals().values() for one in goal.pools))
-_TEXTS = ("codec", "preset", "pix_fmt", "colour", "target_pool")
+_TEXTS = ("codec", "preset", "pix_fmt", "colour", "target_pool", "vmaf_model")
 _BIT_RATE = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)([kKmMgG]?)", re.ASCII)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _LEAST_RATE, _MOST_RATE = 10_000, 2_000_000_000
@@ -36,6 +37,8 @@ class Target:
     value: float
     pool: str
     """How the scores of frames become one: one of the goal's `pools`."""
+    setting: tuple[str, ...] = ()
+    """The value of the metric's `setting`, if it has one."""
 
     @property
     def parameter(self) -> str:
@@ -45,7 +48,8 @@ class Target:
     @property
     def name(self) -> str:
         """The metric's name in messages."""
-        return METRICS[self.metric].title
+        title, own = METRICS[self.metric].title, [one for one in self.setting if one != AUTO]
+        return f"{title} ({own[0]})" if own else title
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,6 +99,11 @@ class Encoding(Brief):
     target_vmaf: float | None = option(
         None, "Likewise, this VMAF (100 is best); Python 3.12 or later.", metavar="X"
     )
+    vmaf_model: str = option(
+        AUTO, choices=NAMES, metavar="NAME",
+        help="The model of `target_vmaf`: auto (v0.6.1, from 2560×1440 pixels on 4k), neg (no gain "
+        "by enhancement), phone, or one of version 1, which scores otherwise.",
+    )  # fmt: skip
     target_pool: str | None = option(
         None, unset="mean", choices=_POOLS, metavar="NAME",
         help="How scores of frames become one: mean; of MAD also rms (root mean square) or p95 "
@@ -114,6 +123,7 @@ class Encoding(Brief):
                 text(name, getattr(self, name), "text or None")
         object.__setattr__(self, "codec", self.codec and registry.encoder_of(self.codec))
         choice("colour", self.colour, COLOURS)
+        choice("vmaf_model", self.vmaf_model, NAMES)
         if self.crf is not None:
             quality = real(self.crf)
             if quality is None or not 0 <= quality <= WORST:
@@ -134,7 +144,9 @@ class Encoding(Brief):
     def target(self) -> Target | None:
         """The quality that is to be reached; None: `crf` says it, or our choice."""
         for metric, value in self._targets().items():
-            return Target(metric, float(value), self.target_pool or goals()[metric].pools[0])
+            pool, name = self.target_pool or goals()[metric].pools[0], METRICS[metric].setting
+            setting = () if name is None else (getattr(self, name),)
+            return Target(metric, float(value), pool, setting)
         return None
 
     @property
@@ -168,6 +180,8 @@ class Encoding(Brief):
                 names = " or ".join(f"`target_{metric}`" for metric in goals())
                 raise InputError(f"got `target_pool` without {names}", parameter="target_pool")
             choice("target_pool", self.target_pool, goals()[next(iter(given))].pools)
+        if self.vmaf_model != AUTO and "vmaf" not in given:
+            raise InputError("got `vmaf_model` without `target_vmaf`", parameter="vmaf_model")
         if given and self.crf is not None:
             raise InputError(
                 "got `crf` with a target, by which the crf is chosen",
