@@ -138,8 +138,9 @@ def test_the_signatures_for_files():
     end = ["positions", "psf_out", *report, "events"]
     assert found == [*first, *own, *shared, "device", *last, *end]
     assert set(parameters(snellen.deblur_files)) == {*found, "sources", *several} - {"source"}
-    shared = ["metrics", "vmaf_model", "variant", "hi_scale", "eight_bit_lut", "dtype", "data_range",
-              "align", "every", "start", "duration", "frames", "deinterlace", "interlaced", "ivtc",
+    shared = ["metrics", "vmaf_model", "variant", "hi_scale", "eight_bit_lut", "dtype",
+              "data_range", "align", "every", "start", "duration", "frames", "deinterlace",
+              "interlaced", "ivtc",
               "decoder", "overwrite", "device", *last]  # fmt: skip
     own = ["resize", "offset", "temporal", "table", "maps", "worst", "workers", "cluster"]
     found = parameters(snellen.score_files)
