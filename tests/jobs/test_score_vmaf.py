@@ -169,6 +169,14 @@ def test_pictures_and_models_that_do_not_suit(pair, large, tmp_path):
         score_files(*pair, metrics="psnr", vmaf_model="neg")
 
 
+def test_films_of_hdr_are_told_of(tmp_path):
+    film = make(tmp_path / "hdr.mkv", codec="ffv1", pix_fmt="yuv420p10le", colour=(1, 9, 9, 16),
+                frames=2)  # fmt: skip
+    (text,) = score_files(film, film, metrics="vmaf").warnings  # the same film: once
+    assert "transfer function is PQ, and VMAF was fitted to SDR: scores say less" in text
+    assert not score_files(film, film, metrics="psnr").warnings
+
+
 def test_every_output_names_the_model(large, tmp_path, capsys):
     words = ["score", *large, "--metrics", "vmaf", "--vmaf-model", "v1"]
     version = "vmaf_v1.0.16_3d0h"

@@ -50,6 +50,8 @@ class Metric:
     """"lower" or "higher"."""
     of: str = "luma"
     """The part of pictures that it measures: "luma", or "colours", those of SDR only."""
+    fitted_to_sdr: bool = False
+    """True: it takes code values of any film, but was fitted to opinions on SDR."""
     unit: str = ""
     scale: str = ""
     """The meaning of its values, in a few words."""
@@ -140,7 +142,7 @@ add(Metric(
 add(Metric(
     name="vmaf", title="VMAF", better="higher", scale="0 … 100", films_only=True,
     goal=Goal(most=100.0, pools=("mean", "harmonic", "p5"), tolerance=0.25),
-    options=("vmaf_model",), setting="vmaf_model", home="snellen.video.vmaf",
+    options=("vmaf_model",), setting="vmaf_model", fitted_to_sdr=True, home="snellen.video.vmaf",
 ))  # fmt: skip
 add(Metric(
     name="xpsnr", title="XPSNR", better="higher", unit="dB", films_only=True,

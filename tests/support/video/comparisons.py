@@ -10,7 +10,7 @@ from snellen.video.comparing.compare import compare
 class Difference:
     """A step that says how far apart two planes are; counts its calls."""
 
-    depths, reach, slots, colours, whole = (8, 8), 0, 1, "", False
+    depths, reach, slots, colours, fitted_to_sdr, whole = (8, 8), 0, 1, "", "", False
     device_name = "cpu"
 
     def __init__(self):

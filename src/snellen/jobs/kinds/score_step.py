@@ -80,8 +80,8 @@ class ScoreStep:
     ----------
     depths : (int, int)
         Bits of both films, set before `prepare`.
-    colours : str
-        Names of metrics that look at colours.
+    colours, fitted_to_sdr : str
+        Names of metrics that look at colours, and of those that were fitted to SDR.
     whole : bool
         Whether `run` and `submit` get pictures, too.
     rate : Fraction
@@ -120,6 +120,9 @@ class ScoreStep:
             if name != MAD and not METRICS[name].films_only
         }
         self.colours = titles(of_colours(metrics))
+        self.fitted_to_sdr = titles(
+            METRICS[name] for name in metrics if METRICS[name].fitted_to_sdr
+        )
         self.films = FilmScores(metrics, models, subject)
         self.depths, self.reach = (8, 8), self.films.reach
         self.whole, self.rate = bool(self.colours) or self.films.whole, Fraction(25)

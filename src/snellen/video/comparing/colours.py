@@ -30,7 +30,7 @@ def coding(picture: PictureInfo, name: str, metrics: str, turned: bool = False) 
     of a wide gamut, or a matrix that is none of luma and colour differences; without `metrics` no
     film is refused.
     """
-    why = _refused(picture)
+    why = no_sdr(picture)
     if metrics and why is not None:
         raise InputError(
             f"{name}: {why}, and {metrics} is defined for SDR with BT.709 primaries",
@@ -50,8 +50,8 @@ def assumed(picture: PictureInfo) -> Matrix | None:
     return guessed(picture.format.width, picture.format.height)
 
 
-def _refused(picture: PictureInfo) -> str | None:
-    """Return why metrics of colours cannot take a film, as a clause; None: they can."""
+def no_sdr(picture: PictureInfo) -> str | None:
+    """Return why a film is none of SDR with BT.709 primaries, as a clause; None: it is one."""
     if picture.color_trc in _OTHERS:
         return f"its transfer function is {_OTHERS[picture.color_trc]}"
     if picture.color_primaries in _WIDE:

@@ -22,7 +22,7 @@ from snellen.frames.brief import Brief
 from snellen.video import pixels
 from snellen.video.channel import in_flight
 from snellen.video.clip import Clip
-from snellen.video.comparing.colours import assumed
+from snellen.video.comparing.colours import assumed, no_sdr
 from snellen.video.comparing.comparison import Comparison
 from snellen.video.comparing.differences import check_sizes, differences, later_differences, sizes
 from snellen.video.comparing.pairing import (
@@ -170,6 +170,10 @@ def compare(
         for name, text in differences(one, other):
             warn(name, text)
         sides = sides_of(sources[0], sources[1], offset, every, part, step.reach, step)
+        for source in sources if step.fitted_to_sdr else []:
+            if why := no_sdr(source.info.picture):
+                text = f"{why}, and {step.fitted_to_sdr} was fitted to SDR: scores say less"
+                warn(source.name, text)
         for source in sources if step.colours else []:
             if matrix := assumed(source.info.picture):
                 warn(source.name, f"it states no colour matrix: {matrix.name} is assumed")

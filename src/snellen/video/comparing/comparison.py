@@ -21,6 +21,8 @@ class Comparison(Protocol[T_co]):
     """Bits of the samples of reference and distorted video; set before `prepare`."""
     colours: str
     """Names of metrics that look at colours, which are of SDR; empty: none does."""
+    fitted_to_sdr: str
+    """Names of metrics that take HDR, but were fitted to SDR; empty: none was."""
     whole: bool
     """True: `submit` gets pictures, too."""
     rate: Fraction
