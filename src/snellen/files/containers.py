@@ -31,6 +31,8 @@ class Container:
     """It may begin as a JPEG does: a raw stream of such pictures."""
 
 
+Y4M = "yuv4mpegpipe"
+"""FFmpeg's name of y4m."""
 _OTHERS = Container(named=False, header=True)
 _JPEGS = Container(named=False, jpegs=True)
 
@@ -42,7 +44,7 @@ CONTAINERS: dict[str, Container] = {
     ".webm": Container(muxer="webm", header=True),
     ".ts": Container(muxer="mpegts"),
     ".m2ts": Container(muxer="mpegts"),
-    ".y4m": Container(muxer="yuv4mpegpipe", kept=True),
+    ".y4m": Container(muxer=Y4M, kept=True),
     ".avif": Container(muxer="avif", named=False),
     ".gif": Container(muxer="gif", named=False, rgb=True, either=True),
     ".webp": Container(muxer="webp", named=False, rgb=True),

@@ -59,6 +59,11 @@ def start_of(container: InputContainer) -> Fraction:
     return close[0] if close else rough
 
 
+def first_stated(*values: int) -> int:
+    """Return the first colour number that is not unspecified."""
+    return next((int(v) for v in values if int(v) != UNSPECIFIED), UNSPECIFIED)
+
+
 def chroma_location(container: InputContainer, stream: Stream) -> str | None:
     """Return FFmpeg's name of the stream's chroma location; None: the stream does not state it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from snellen.errors import InputError
+from snellen.files.containers import Y4M
 from snellen.video import pixels
 from snellen.video.animations import lost_plays
 from snellen.video.media import MediaInfo, PictureInfo, SourceReport, Written
@@ -106,7 +107,7 @@ def late_losses(report: SourceReport, muxer: str) -> list[str]:
             f"the alpha channel of {counted(report.transparent, 'frame')} is dropped, which are "
             "not opaque as the first one"
         )
-    if muxer in ("yuv4mpegpipe", PICTURES) and report.variable_rate:
+    if muxer in (Y4M, PICTURES) and report.variable_rate:
         what = "pictures hold" if muxer == PICTURES else "y4m holds"
         notes.append(f"{what} no times: the variable frame rate is lost")
     return notes

@@ -12,6 +12,7 @@ import select
 import stat
 from typing import Any, BinaryIO
 
+from snellen.files.containers import Y4M
 from snellen.files.signatures import HEAD
 from snellen.files.waiting import waiting
 
@@ -114,7 +115,7 @@ class Incoming(_Pipe):
     _other = "its writer"
 
     def __init__(
-        self, stream: BinaryIO, format: str | None = "yuv4mpegpipe", title: str | None = None
+        self, stream: BinaryIO, format: str | None = Y4M, title: str | None = None
     ) -> None:
         super().__init__(stream, "POLLIN")
         self.format = format

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snellen.errors import InputError
+from snellen.files.containers import Y4M
 from snellen.files.remote import Remote
 from snellen.frames.brief import Brief
 from snellen.frames.frame import Format
@@ -225,7 +226,7 @@ def readied(
         if not output.is_rgb:
             picture, coloured = stated(info.picture, encoding.colour, result, output.muxer)
             info = replace(info, picture=picture)
-        if output.is_rgb or output.muxer == "yuv4mpegpipe":
+        if output.is_rgb or output.muxer == Y4M:
             check_output(encoding, output.suffix)
         clear = with_alpha(step) if info.picture.alpha else None
         if clear is not None:
@@ -248,7 +249,7 @@ def readied(
         full = full_chroma(info.picture.pixel_format, encoder, encoding)
         rgb = from_rgb(info.picture)
         untimed = None
-        if output.muxer in ("yuv4mpegpipe", PICTURES) and not step.traits.steady:
+        if output.muxer in (Y4M, PICTURES) and not step.traits.steady:
             untimed = f"{output.suffix or 'y4m'} holds no times: those that filters give are lost"
         said = (
             *numbers.notes(encoder, encoding),
@@ -296,7 +297,7 @@ def _encoder(
 
 def _plan(info: MediaInfo, encoder: Encoder, output: Output, step: Step) -> Plan:
     """Return how the video stream is written; the size is that of the input until `_prepare`."""
-    numbered = output.muxer == "yuv4mpegpipe"
+    numbered = output.muxer == Y4M
     rate = info.rate * step.traits.rate
     return Plan(
         encoder=encoder,

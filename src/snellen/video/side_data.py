@@ -14,7 +14,7 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 
 HDR_TRANSFERS = (16, 18)
-"""AVCOL_TRC numbers of PQ and HLG."""
+"""AVCOL_TRC_SMPTE2084 (PQ) and AVCOL_TRC_ARIB_STD_B67 (HLG)."""
 
 
 @dataclass(frozen=True, slots=True)

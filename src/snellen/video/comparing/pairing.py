@@ -23,7 +23,8 @@ from snellen.video.comparing.turning import applies, oriented
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.source.decode import Source
-from snellen.video.source.headers import UNTIMED, Y4M
+from snellen.files.containers import Y4M
+from snellen.video.source.headers import UNTIMED
 from snellen.video.source.pictures import FORMAT
 
 _TIMELESS = frozenset((FORMAT, Y4M, *UNTIMED, "mpegvideo", "m4v"))

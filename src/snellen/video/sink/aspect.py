@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from snellen.errors import OutputError
+from snellen.files.containers import Y4M
 from snellen.frames.frame import Format
 from snellen.video.ffmpeg import name
 
@@ -53,10 +54,10 @@ class AspectWriter:
         self._file, self._format = file, format
         self._ratio = ratio if in_track(muxer, ratio) else None
         self._opened: BinaryIO | None = None
-        if muxer == "yuv4mpegpipe" and ratio not in (None, 1):
+        if muxer == Y4M and ratio not in (None, 1):
             if isinstance(file, Path):
                 file = self._opened = file.open("wb", buffering=0)
-            self.target = cast("BinaryIO", _Y4M(file, ratio))
+            self.target = cast("BinaryIO", _Y4MWriter(file, ratio))
 
     def finish(self) -> None:
         """Complete the header; the muxer has closed the container."""
@@ -98,7 +99,7 @@ def display_size(width: int, height: int, ratio: Fraction) -> tuple[int, int]:
     return max(1, round(width * ratio)), height
 
 
-class _Y4M:
+class _Y4MWriter:
     """Passes a y4m film on, with the ratio in its first line."""
 
     def __init__(self, stream: BinaryIO, ratio: Fraction) -> None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from snellen.files.containers import Y4M
+from snellen.frames import coding
 from snellen.frames.frame import Format
 from snellen.video import pixels
-from snellen.video.ffmpeg import UNSPECIFIED
+from snellen.video.ffmpeg import UNSPECIFIED, first_stated
 from snellen.video.media import PictureInfo
 from snellen.video.side_data import HDR_TRANSFERS, Light
+from snellen.video.sink.encoding import COLOURS
 
-COLOURS = {
-    "bt709": (1, 1, 1),
-    "bt601-625": (5, 5, 6),
-    "bt601-525": (6, 6, 6),
-    "bt2020": (9, 9, 14),
-}
-"""FFmpeg's numbers of matrix (AVCOL_SPC), primaries (AVCOL_PRI) and transfer (AVCOL_TRC)."""
 _BT601 = "bt601"
 _GUESSES = {**COLOURS, _BT601: (6, 1, 6)}
 _NAMES = {
@@ -24,7 +20,6 @@ _NAMES = {
     "bt601-525": "BT.601 with the primaries of 525 lines",
     _BT601: "BT.601 with the primaries of BT.709",
 }  # fmt: skip
-_HD_WIDTH, _SD_HEIGHT = 1280, 576
 _LINES = {576: "bt601-625", 480: "bt601-525", 486: "bt601-525"}
 
 
@@ -34,7 +29,7 @@ def guessed(width: int, height: int) -> str:
     BT.709 from 1280 pixels across or above 576 lines; else the matrix of BT.601, with the primaries
     of 625 lines for 576 of them, of 525 lines for 480 and 486, and of BT.709 for any other number.
     """
-    if width >= _HD_WIDTH or height > _SD_HEIGHT:
+    if coding.guessed(width, height) is coding.BT709:
         return "bt709"
     return _LINES.get(height, _BT601)
 
@@ -42,18 +37,9 @@ def guessed(width: int, height: int) -> str:
 def stated(
     picture: PictureInfo, colour: str, result: Format, muxer: str
 ) -> tuple[PictureInfo, str | None]:
-    """Return the pictures' description as the output is to state it, and what to say about it.
+    """Return the description of the input's pictures as the output states it, and a sentence on it.
 
-    Parameters
-    ----------
-    picture : PictureInfo
-        Of the input.
-    colour : str
-        "auto", "keep" or one of COLOURS.
-    result : Format
-        Of the pictures of the output.
-    muxer : str
-        FFmpeg's name of the output's container.
+    `colour` is "auto", "keep" or one of COLOURS; the output has pictures of format `result`.
     """
     if colour == "keep" or pixels.parse(picture.pixel_format).rgb:
         return picture, None
@@ -62,14 +48,14 @@ def stated(
         after = guessed(result.width, result.height)
         grey = picture.format.subsampling is None
         known = picture.colorspace != UNSPECIFIED
-        if known or grey or muxer == "yuv4mpegpipe" or (before == "bt709") == (after == "bt709"):
+        if known or grey or muxer == Y4M or (before == "bt709") == (after == "bt709"):
             return picture, None
         matrix, primaries, transfer = _GUESSES[before]
         tagged = replace(
             picture,
             colorspace=matrix,
-            color_primaries=_either(picture.color_primaries, primaries),
-            color_trc=_either(picture.color_trc, transfer),
+            color_primaries=first_stated(picture.color_primaries, primaries),
+            color_trc=first_stated(picture.color_trc, transfer),
         )
         return tagged, (
             "the input states no colour matrix, and players would take the larger picture for "
@@ -84,7 +70,3 @@ def stated(
         said = "`colour` states no HDR: the HDR10 light levels of the input are left out"
         return replace(tagged, light=Light()), said
     return tagged, None
-
-
-def _either(stated: int, guess: int) -> int:
-    return guess if stated == UNSPECIFIED else stated

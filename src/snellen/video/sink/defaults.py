@@ -8,11 +8,10 @@ from io import BytesIO
 import av
 
 from snellen.frames.frame import Format
+from snellen.video.side_data import HDR_TRANSFERS
 from snellen.video.media import PictureInfo
 from snellen.video.sink.registry import encoder_of, traits
 
-_HDR = (16, 18)
-"""AVCOL_TRC_SMPTE2084 (PQ) and AVCOL_TRC_ARIB_STD_B67 (HLG)."""
 _OPEN = ("av1", "vp9")
 """Codecs of sources whose players play AV1."""
 _WITH_ALPHA = ("vp8", "vp9")
@@ -58,7 +57,7 @@ def default_codec(
     """
     wanted = ["h264"]
     large = min(result.width, result.height) >= traits(encoder_of("hevc")).least
-    if large and (bits > 8 or picture.color_trc in _HDR):
+    if large and (bits > 8 or picture.color_trc in HDR_TRANSFERS):
         wanted = ["hevc", *wanted]
     av1 = preset is None or preset.lstrip("-").isdigit()
     if av1 and source in _OPEN and bits <= 10 and result.subsampling == (1, 1):

@@ -21,6 +21,7 @@ from av.video.stream import VideoStream
 
 from snellen.cpu.threads import chosen
 from snellen.errors import InputError
+from snellen.files.containers import Y4M
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.animations import loop
@@ -74,7 +75,7 @@ def open_container(
     """
     target: Any = str(file) if isinstance(file, Path) else file
     options = {}
-    if muxer == "yuv4mpegpipe":
+    if muxer == Y4M:
         # More than 8 bits is not in the y4m standard, but every reader takes it.
         options["strict"] = "-1"
         target = CompleteWriter(target) if not isinstance(target, str) else target

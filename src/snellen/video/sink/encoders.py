@@ -11,6 +11,7 @@ from av.codec.codec import UnknownCodecError
 
 from snellen.cpu.threads import chosen as chosen_threads
 from snellen.errors import InputError
+from snellen.files.containers import Y4M
 from snellen.frames.frame import Format
 from snellen.video import pixels
 from snellen.video.media import PictureInfo
@@ -20,7 +21,7 @@ from snellen.video.sink.defaults import default_codec
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.registry import names, traits
 
-_Y4M = tuple(
+_Y4M_FORMATS = tuple(
     [f"yuv{figures}p" for figures in ("420", "422", "444", "411")]
     + [
         f"yuv{figures}p{bits}le"
@@ -30,9 +31,6 @@ _Y4M = tuple(
     + ["gray", "gray9le", "gray10le", "gray12le", "gray16le"]
 )
 """Pixel formats that FFmpeg's y4m muxer writes; above 8 bits only with strict=-1."""
-
-_RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
-"""Options that control quality or size, with which our default quality would conflict."""
 
 _DERIVED = frozenset(
     (
@@ -72,7 +70,7 @@ def choose(
         Whether the pictures come with an alpha channel, which the encoder gets if it takes one.
     """
     requested = _requested(encoding.pix_fmt, alpha)
-    raw = muxer == "yuv4mpegpipe"
+    raw = muxer == Y4M
     depth = (requested or picture.format).bits
     if raw:
         if encoding.codec not in (None, "wrapped_avframe", "rawvideo"):
@@ -88,7 +86,7 @@ def choose(
             alpha and not picture.opaque and (requested is None or requested.alpha),
             encoding.has_rate or bool(encoding.options),
         )  # fmt: skip
-    offered = _Y4M if raw else formats(codec)
+    offered = _Y4M_FORMATS if raw else formats(codec)
     if requested is None:
         chosen = (best(offered, picture.format, alpha=True) if alpha else None) or best(
             offered, picture.format
@@ -305,4 +303,4 @@ def _check(codec: str, encoding: Encoding, bits: int) -> None:
 
 def _replaced(key: str, options: Mapping[str, str]) -> bool:
     """Return whether the user's options set `key`, or control the rate in another way."""
-    return key in options or (key != "preset" and not _RATES.isdisjoint(options))
+    return key in options or (key != "preset" and not goals.RATES.isdisjoint(options))

@@ -19,7 +19,11 @@ from snellen.video.sink.registry import LOSSLESS, WORST, Traits
 if TYPE_CHECKING:  # it would import PyAV, which pictures do without
     from snellen.video.pixels import PixelFormat
 
-COLOURS = ("auto", "keep", "bt709", "bt601-625", "bt601-525", "bt2020")
+COLOURS = {
+    "bt709": (1, 1, 1), "bt601-625": (5, 5, 6), "bt601-525": (6, 6, 6), "bt2020": (9, 9, 14),
+}  # fmt: skip
+"""FFmpeg's numbers of matrix (AVCOL_SPC), primaries (AVCOL_PRI) and transfer (AVCOL_TRC)."""
+_CHOICES = ("auto", "keep", *COLOURS)
 
 _POOLS = tuple(dict.fromkeys(one for goal in goals().values() for one in goal.pools))
 _TEXTS = ("codec", "preset", "pix_fmt", "colour", "target_pool", "vmaf_model")
@@ -83,7 +87,7 @@ class Encoding(Brief):
         help="FFmpeg's pixel format of the output, as yuv420p10le.",
     )  # fmt: skip
     colour: str = option(
-        "auto", choices=COLOURS, metavar="NAME",
+        "auto", choices=_CHOICES, metavar="NAME",
         help="What the output states of its colours: keep: as the input; bt709, bt601-625, "
         "bt601-525 or bt2020: that; auto: as the input, but what players assume of an untagged "
         "one where they would take the larger picture for BT.709.",
@@ -122,7 +126,7 @@ class Encoding(Brief):
             if getattr(self, name) is not None:
                 text(name, getattr(self, name), "text or None")
         object.__setattr__(self, "codec", self.codec and registry.encoder_of(self.codec))
-        choice("colour", self.colour, COLOURS)
+        choice("colour", self.colour, _CHOICES)
         choice("vmaf_model", self.vmaf_model, NAMES)
         if self.crf is not None:
             quality = real(self.crf)

@@ -13,10 +13,10 @@ from snellen.video.sink import numbers
 from snellen.video.sink.encoding import Encoder, Encoding
 from snellen.video.sink.registry import names, traits
 
-_RATES = frozenset(
-    ("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless", "bitrate", "pass")
-)
-"""Options, and parameters in them, that control quality or size otherwise."""
+RATES = frozenset(("b", "crf", "qp", "cqp", "cq", "rc", "global_quality", "qscale", "lossless"))
+"""Options that control quality or size: our default quality, or a target, would conflict."""
+_RATES = RATES | {"bitrate", "pass"}
+"""These, and parameters in them."""
 _PARAMETER = re.compile(r"(?:^|:)([a-z0-9_-]+)(?==|:|$)")
 _SAME = {
     "crf": ("crf", "qp", "bitrate", "tbr"),

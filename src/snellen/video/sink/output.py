@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from snellen.errors import InputError, OutputError, SnellenError
 from snellen.files.atomic import check_target, protected, replacing
-from snellen.files.containers import container, suffixes
+from snellen.files.containers import Y4M, container, suffixes
 from snellen.files.kinds import unsuitable
 from snellen.files.numbering import is_pattern, there
 from snellen.files.protection import check_stream
@@ -54,7 +54,7 @@ class Output:
         self._overwrite = overwrite
         self.target, self._source = target, source
         if not isinstance(target, Path):
-            self.muxer, self.suffix = "yuv4mpegpipe", "y4m"
+            self.muxer, self.suffix = Y4M, "y4m"
             check_stream(target, f"the output {self.name}", source)
             return
         self.suffix = target.suffix.lower()

@@ -12,18 +12,20 @@ import numpy.typing as npt
 from snellen.errors import InputError, OutputError
 from snellen.files.numbering import numbered
 from snellen.files.still_formats import FORMATS
+from snellen.frames.coding import NUMBERS
 from snellen.frames.frame import Format, Frame
 from snellen.stills import still
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
+from snellen.video.side_data import HDR_TRANSFERS
 from snellen.video.media import Item, MediaInfo, PictureInfo
 from snellen.video.passthrough.tags import container_tags
-from snellen.video.sink.colour import COLOURS, guessed
+from snellen.video.sink.colour import guessed
 from snellen.video.sink.encode import Plan
-from snellen.video.sink.encoding import Encoder, Encoding
+from snellen.video.sink.encoding import COLOURS, Encoder, Encoding
 
-_WEIGHTS = {1: (0.2126, 0.0722), 5: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}
-"""Weights of red and blue in luma, by AVCOL_SPC: BT.709, BT.601 (twice), BT.2020."""
+_MATRICES = (1, 5, 6, 9)
+"""AVCOL_SPC of BT.709, BT.601 (twice) and BT.2020; pictures of others are converted by a guess."""
 _WHITE = 65535
 _TRANSPARENT = (".webp",)
 """Animations that hold transparency."""
@@ -82,7 +84,7 @@ def losses(info: MediaInfo, suffix: str) -> tuple[str, ...]:
         lost.append(
             f"sample aspect ratio {picture.sample_aspect_ratio}: it is not written into {suffix}"
         )
-    if picture.color_trc in (16, 18):
+    if picture.color_trc in HDR_TRANSFERS:
         lost.append(f"HDR: {suffix} does not state the transfer of its samples, which stay so")
     return tuple(lost)
 
@@ -161,7 +163,7 @@ def matrix_of(picture: PictureInfo) -> tuple[int, bool]:
     Where the input states no matrix, it is what players take the input for.
     """
     matrix = picture.colorspace
-    if matrix == UNSPECIFIED or matrix not in _WEIGHTS:
+    if matrix == UNSPECIFIED or matrix not in _MATRICES:
         name = guessed(picture.format.width, picture.format.height)
         matrix = COLOURS[name][0] if name in COLOURS else 6
     return matrix, picture.color_range == FULL_RANGE
@@ -199,7 +201,7 @@ def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[A
     if format.subsampling is None:
         return _transparent(_rounded(y, white), frame, bits)
     u, v = ((p.astype(np.float32) - 128 * step) * (white / chroma) for p in planes[1:])
-    red, blue = _WEIGHTS[number]
+    red, blue = NUMBERS[number].red, NUMBERS[number].blue
     green = 1 - red - blue
     result = np.empty((*y.shape, 3), np.uint8 if white == 255 else np.uint16)
     result[..., 0] = _rounded(y + 2 * (1 - red) * v, white)

@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 from av.stream import Stream
 
 from snellen.errors import InputError
+from snellen.files.containers import Y4M
 from snellen.files.opening import InputFile, is_stream, raw
 from snellen.process import Home
 from snellen.video import animations
@@ -24,7 +25,7 @@ from snellen.video.pipes import Incoming
 from snellen.video.source import nvdec
 from snellen.video.source.damage import first_line, promised_packets, torn_y4m, total_frames
 from snellen.video.source.flow import Flow
-from snellen.video.source.headers import SER, Y4M, Depth, Pace, depth_of, pace_of, with_time_code
+from snellen.video.source.headers import SER, Depth, Pace, depth_of, pace_of, with_time_code
 from snellen.video.source.pictures import FORMAT, Pictures
 from snellen.video.source.progressive import Progressive
 from snellen.video.source.read import Reader
@@ -138,7 +139,7 @@ class Source:
             first = replace(first, frame=replace(first.frame, alpha=None))
         yield first
         last = yield from self._items
-        if self._reader.container.format.name == "yuv4mpegpipe" and not self._flow.cut_short:
+        if self._reader.container.format.name == Y4M and not self._flow.cut_short:
             self._reader.damage.short = torn_y4m(self._file, self._flow.picture.format)
         yield replace(last, report=self.report())
 

@@ -14,13 +14,13 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from snellen.errors import InputError
+from snellen.files.containers import Y4M
 from snellen.files.opening import raw
 from snellen.video.media import PictureInfo, StreamInfo
 from snellen.video.source.ends.mp4 import description
 from snellen.video.source.stream_info import rate_of, stream_info
 from snellen.video.timestamps import fraction
 
-Y4M = "yuv4mpegpipe"
 _SEQUENCES = ("h264", "hevc", "vvc")
 """Raw streams that may state a rate in their headers, which FFmpeg does not go by."""
 UNTIMED = (*_SEQUENCES, "mjpeg", "obu", "ser")

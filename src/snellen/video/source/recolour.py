@@ -9,21 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from snellen.frames.coding import NUMBERS
 from snellen.frames.frame import Format, Plane
 
 Recolour = Callable[[tuple[Plane, ...]], tuple[Plane, ...]]
 """Returns the planes of a frame with the samples that they have as the first frame states them."""
 Floats = npt.NDArray[np.float32]
-
-_LUMA = {
-    1: (0.2126, 0.0722),
-    4: (0.30, 0.11),
-    5: (0.299, 0.114),
-    6: (0.299, 0.114),
-    7: (0.212, 0.087),
-    9: (0.2627, 0.0593),
-}
-"""Shares of red and blue in luma by AVCOL_SPC (ITU-T H.273, table 4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +36,7 @@ def recolour(given: Coding, wanted: Coding, format: Format) -> Recolour | None:
     same = given.matrix == wanted.matrix or format.subsampling is None
     if same:
         return _ranges(given.full, wanted.full, format)
-    if given.matrix not in _LUMA or wanted.matrix not in _LUMA:
+    if given.matrix not in NUMBERS or wanted.matrix not in NUMBERS:
         return None
     mix = (_from_rgb(wanted.matrix) @ np.linalg.inv(_from_rgb(given.matrix))).astype(np.float32)
 
@@ -96,7 +87,7 @@ def _coded(values: Any, scale: tuple[float, float], dtype: np.dtype[Any], format
 
 def _from_rgb(matrix: int) -> npt.NDArray[np.float64]:
     """Return the matrix that makes luma, blue and red difference of RGB."""
-    red, blue = _LUMA[matrix]
+    red, blue = NUMBERS[matrix].red, NUMBERS[matrix].blue
     luma = np.array([red, 1 - red - blue, blue])
     b = (np.array([0.0, 0.0, 1.0]) - luma) / (2 * (1 - blue))
     r = (np.array([1.0, 0.0, 0.0]) - luma) / (2 * (1 - red))

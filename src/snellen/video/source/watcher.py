@@ -12,7 +12,7 @@ from av.video.reformatter import ColorPrimaries, ColorTrc
 from av.video.stream import VideoStream
 
 from snellen.video import pixels, side_data
-from snellen.video.ffmpeg import BT709, FULL_RANGE, LIMITED_RANGE, UNSPECIFIED
+from snellen.video.ffmpeg import BT709, FULL_RANGE, LIMITED_RANGE, UNSPECIFIED, first_stated
 from snellen.video.filtering.examine import MATRICES
 from snellen.video.media import Change, PictureInfo
 from snellen.video.side_data import Light, SideData, SideDataReader
@@ -50,20 +50,16 @@ def colours_of(stream: VideoStream, frame: VideoFrame) -> Colours:
     # FFmpeg's decoder of H.264 keeps a format of full range where only the range changes.
     usual = FULL_RANGE if layout.full_range else int(context.color_range)
     range = int(frame.color_range) or usual
-    matrix = _first(frame.colorspace, context.colorspace)
+    matrix = first_stated(frame.colorspace, context.colorspace)
     if layout.rgb:  # as `pixels.planes` converts it
         range, matrix = LIMITED_RANGE, BT709
     elif layout.subsampling is None and matrix == MATRICES["gbr"]:
         matrix = UNSPECIFIED  # as PNG's decoder says of grey, too
     return Colours(
         range, matrix,
-        _first(frame.color_primaries, context.color_primaries),
-        _first(frame.color_trc, context.color_trc),
+        first_stated(frame.color_primaries, context.color_primaries),
+        first_stated(frame.color_trc, context.color_trc),
     )  # fmt: skip
-
-
-def _first(*values: int) -> int:
-    return next((int(v) for v in values if int(v) != UNSPECIFIED), UNSPECIFIED)
 
 
 class Watcher:
