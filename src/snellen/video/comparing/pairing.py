@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from snellen.files.containers import Y4M
 from snellen.frames.frame import Format, Plane
 from snellen.metrics.colours import Picture
 from snellen.video.clip import Clip
@@ -23,7 +24,6 @@ from snellen.video.comparing.turning import applies, oriented
 from snellen.video.media import MediaInfo
 from snellen.video.messages import counted
 from snellen.video.source.decode import Source
-from snellen.files.containers import Y4M
 from snellen.video.source.headers import UNTIMED
 from snellen.video.source.pictures import FORMAT
 

@@ -20,7 +20,7 @@ from av.packet import Packet
 
 from snellen.errors import InputError, OutputError
 from snellen.files import atomic
-from snellen.frames.frame import Format, Frame
+from snellen.frames.frame import Frame
 from snellen.frames.step import Step
 from snellen.process import Home
 from snellen.video import pixels
@@ -32,6 +32,7 @@ from snellen.video.sink.encode import add_video, open_container
 from snellen.video.sink.registry import traits
 from snellen.video.sink.sink import FrameEncoder
 from snellen.video.source.decode import Source
+from snellen.video.source.flow import shape_of
 from snellen.video.threads import run_between
 
 Writing = Callable[[Path], AbstractContextManager[BinaryIO]]
@@ -107,7 +108,7 @@ def _encoded(task: SegmentTask, step: Step, meter: Meter, writing: Writing) -> R
             return _empty(task, writer, step, "no frame could be decoded", None)
         with closing(source):
             given = source.info.picture.format
-            if _shape(given) != _shape(task.given.format):
+            if shape_of(given) != shape_of(task.given.format):
                 change = (
                     f"the picture changes from {pixels.describe(task.given.format)} to "
                     f"{pixels.describe(given)}: what follows is left out"
@@ -178,10 +179,6 @@ def _empty(
         checksum=writer.checksum, headers="", device=step.traits.device_name, lost=(why,),
         ended=ended,
     )  # fmt: skip
-
-
-def _shape(format: Format) -> tuple[Any, ...]:
-    return format.width, format.height, format.bits, format.subsampling
 
 
 class _Part:

@@ -73,26 +73,8 @@ def _held(ratio: Fraction) -> Fraction:
 class AnimationSink:
     """Writes all frames into one file; takes items from one thread at a time.
 
-    Parameters
-    ----------
-    file : Path
-    suffix : str
-        Of the output: ".gif" or ".webp".
-    plan : Plan
-        Of the video stream.
-    info : MediaInfo
-        Of the input.
-    quality : int or None
-        Of WebP, 1 … 100; 100 is without loss; None: 90.
-
-    Attributes
-    ----------
-    written : int
-        Frames so far.
-    refused : int
-        0, as of any sink without other streams.
-    damage : tuple of str
-        Empty, likewise.
+    `suffix` is ".gif" or ".webp"; `quality` of WebP is 1 … 100, which is without loss; None: 90.
+    `written`, `refused` and `damage` are as of `Sink`: there are no other streams.
     """
 
     refused = 0

@@ -28,23 +28,9 @@ _WIDTH, _HEIGHT, _UNIT, _VOID = 0x54B0, 0x54BA, 0x54B2, 0xEC
 
 
 class AspectWriter:
-    """An output file whose header states a sample aspect ratio when it is complete.
+    """An output file whose header states a sample aspect ratio, if any, when it is complete.
 
-    Parameters
-    ----------
-    file : Path or BinaryIO
-        Readable, too, for Matroska.
-    muxer : str
-        FFmpeg's name of the container.
-    format : Format
-        Of the pictures.
-    ratio : Fraction or None
-        Sample aspect ratio; None: none is stated.
-
-    Attributes
-    ----------
-    target : Path or BinaryIO
-        What the muxer writes into.
+    The muxer writes into `target`; for Matroska `file` is readable, too.
     """
 
     def __init__(

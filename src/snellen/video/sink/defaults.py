@@ -8,8 +8,8 @@ from io import BytesIO
 import av
 
 from snellen.frames.frame import Format
-from snellen.video.side_data import HDR_TRANSFERS
 from snellen.video.media import PictureInfo
+from snellen.video.side_data import HDR_TRANSFERS
 from snellen.video.sink.registry import encoder_of, traits
 
 _OPEN = ("av1", "vp9")
@@ -38,15 +38,9 @@ def default_codec(
     Parameters
     ----------
     picture : PictureInfo
-        Of the input.
+        Of the input, whose codec FFmpeg calls `source`.
     bits : int
-        Depth of the samples to be encoded.
-    source : str
-        FFmpeg's canonical name of the input's codec.
-    muxer : str
-        FFmpeg's name of the container.
-    result : Format
-        Of the pictures to be encoded; the depth does not count.
+        Depth of the samples to be encoded; that of `result`, their format, does not count.
     preset : str, optional
         The user's. AV1's are numbers: a name means one of the other encoders.
     alpha : bool

@@ -70,8 +70,7 @@ def open_container(
 ) -> OutputContainer:
     """Open an output container of FFmpeg's type `muxer` for video with that time base.
 
-    `suffix`: that of the output's name, which distinguishes Blu-ray's transport streams. `plays`:
-    as of `MediaInfo`.
+    The `suffix` distinguishes Blu-ray's transport streams; `plays` as of `MediaInfo`.
     """
     target: Any = str(file) if isinstance(file, Path) else file
     options = {}

@@ -57,13 +57,7 @@ def choose(
     Parameters
     ----------
     picture : PictureInfo
-        Of the input.
-    muxer : str
-        FFmpeg's name of the container.
-    encoding : Encoding
-        What the user asks for.
-    source : str
-        FFmpeg's canonical name of the input's codec.
+        Of the input, whose codec FFmpeg calls `source`.
     result : Format, optional
         Of the pictures to be encoded, except for their depth; None: that of the input.
     alpha : bool
@@ -91,18 +85,13 @@ def choose(
         chosen = (best(offered, picture.format, alpha=True) if alpha else None) or best(
             offered, picture.format
         )
+        lost = None
         if chosen is None:
-            raise InputError(
-                f"{codec} takes no YUV or grey pictures",
-                parameter="codec",
-                advice="choose another `codec`",
-            )
-        if chosen.subsampling is None and picture.format.subsampling is not None:
-            raise InputError(
-                f"{codec} takes no YUV pictures and would make them grey",
-                parameter="codec",
-                advice="choose another `codec`",
-            )
+            lost = "takes no YUV or grey pictures"
+        elif chosen.subsampling is None and picture.format.subsampling is not None:
+            lost = "takes no YUV pictures and would make them grey"
+        if chosen is None or lost is not None:
+            raise InputError(f"{codec} {lost}", parameter="codec", advice="choose another `codec`")
     else:
         requested = pixels.parse(hardware.layout(codec, requested.name))
         if offered and requested.name not in offered:
@@ -175,10 +164,7 @@ def formats(codec: str) -> tuple[str, ...]:
 def best(
     offered: tuple[str, ...], format: Format, alpha: bool = False
 ) -> pixels.PixelFormat | None:
-    """Return the offered format that loses least of `format`, and among these adds least.
-
-    `alpha`: whether it has an alpha channel.
-    """
+    """Return the offered format that loses least of `format`, and among these adds least."""
     usable = []
     for name in offered:
         try:

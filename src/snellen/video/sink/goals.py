@@ -91,14 +91,7 @@ def _searched() -> str:
 
 
 def check_output(encoding: Encoding, suffix: str) -> None:
-    """Refuse (InputError) a target or a limit for an output that is no film.
-
-    Parameters
-    ----------
-    encoding : Encoding
-    suffix : str
-        What messages call the output's kind.
-    """
+    """Refuse (InputError) a target or a limit for an output that is no film."""
     target = encoding.target
     given = "max_bitrate" if target is None else target.parameter
     if target is None and encoding.max_bitrate is None:

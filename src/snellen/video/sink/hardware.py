@@ -113,20 +113,8 @@ def replacement(
 ) -> tuple[Encoding, str] | None:
     """Return settings for the CPU and a warning, if the encoder does not work; None: use it.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        The choice for `encoding`.
-    format : Format
-        Of the pictures to be encoded.
-    encoding : Encoding
-        As the user requested it.
-
-    Returns
-    -------
-    tuple of Encoding and str
-        The same crf, the preset and the pixel format translated. The encoder's own options mean
-        nothing to another one: they are left out, and the warning names them.
+    The crf is the same, preset and pixel format are translated. The encoder's own options mean
+    nothing to another one: they are left out, and the warning names them.
     """
     known = encoder.traits
     if not known.on_cpu:

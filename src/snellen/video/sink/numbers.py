@@ -40,16 +40,7 @@ def option_types(codec: str) -> Mapping[str, str]:
 
 
 def quality(codec: str, crf: float, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options by which an encoder gets a constant quality that `check` lets through.
-
-    Parameters
-    ----------
-    codec : str
-        FFmpeg's name of the encoder.
-    crf : float
-    options : mapping of str to str
-        Further ones of the user.
-    """
+    """Return the options by which an encoder gets a constant quality that `check` lets through."""
     known = traits(codec)
     if codec == SVT_AV1 and (crf == 0 or crf % 1):
         return {known.parameters[0]: f"crf={written(crf)}"}  # its option takes 1, 2, 3 …
@@ -100,16 +91,7 @@ def check(
 ) -> None:
     """Refuse (InputError) numbers that the encoder would round, replace or ignore.
 
-    Parameters
-    ----------
-    codec : str
-        FFmpeg's name of the encoder.
-    crf : float or None
-    preset : str or None
-    options : mapping of str to str
-        Further ones of the user.
-    bits : int
-        Depth of the samples that the encoder takes.
+    `options` are further ones of the user; the encoder takes samples of so many `bits`.
     """
     types, known = option_types(codec), traits(codec)
     if known.crf_limits and "crf" in options and "b" not in options:
@@ -137,13 +119,11 @@ def check(
         if found is None or types.get(key) is None:
             continue
         if types[key] in _WHOLE and found != int(found):
-            advice = (
-                "give `crf`, which takes quarters" if (codec, key) == (SVT_AV1, "crf") else None
-            )
+            quarters = (codec, key) == (SVT_AV1, "crf")
             raise InputError(
                 f"got {key}={value}; {codec} expects a whole number there",
                 parameter="encoder_options",
-                advice=advice,
+                advice="give `crf`, which takes quarters" if quarters else None,
             )
         if codec == SVT_AV1 and key in ("crf", "qp") and found == 0:
             raise InputError(

@@ -28,7 +28,6 @@ class Output:
 
     Parameters
     ----------
-    target : Path or BinaryIO
     source : Path, BinaryIO or None
         The input, which must not be the output; None: files that are protected already.
     overwrite : bool
@@ -36,13 +35,10 @@ class Output:
 
     Attributes
     ----------
-    target : Path or BinaryIO
-    name : str
-        What messages call the output.
+    name, suffix : str
+        What messages call the output, and its container.
     muxer : str
         FFmpeg's name of the container.
-    suffix : str
-        What messages call the container.
     notes : list of str
         What else a user may want to know; complete at the end.
     """

@@ -17,9 +17,9 @@ from snellen.frames.frame import Format, Frame
 from snellen.stills import still
 from snellen.video import pixels
 from snellen.video.ffmpeg import FULL_RANGE, UNSPECIFIED
-from snellen.video.side_data import HDR_TRANSFERS
 from snellen.video.media import Item, MediaInfo, PictureInfo
 from snellen.video.passthrough.tags import container_tags
+from snellen.video.side_data import HDR_TRANSFERS
 from snellen.video.sink.colour import guessed
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.encoding import COLOURS, Encoder, Encoding
@@ -34,38 +34,29 @@ _TRANSPARENT = (".webp",)
 def encoder(info: MediaInfo, encoding: Encoding, suffix: str, alpha: bool = False) -> Encoder:
     """Return what stands for the encoder: the depth of the pictures, and what they lose.
 
-    `alpha`: whether frames come with an alpha channel.
-
-    Raises
-    ------
-    InputError
-        A setting that only films have.
+    InputError: a setting that only films have.
     """
-    for name in ("codec", "preset", "crf", "pix_fmt"):
-        if getattr(encoding, name) is not None:
-            raise InputError(
-                f"got `{name}`, which pictures ({suffix}) do not have",
-                parameter=name,
-                advice="leave it out",
-            )
-    if encoding.options:
+    given = [
+        one for one in ("codec", "preset", "crf", "pix_fmt") if getattr(encoding, one) is not None
+    ]
+    for name in (*given, *(["encoder_options"] if encoding.options else [])):
         raise InputError(
-            f"got `encoder_options`, which pictures ({suffix}) do not have",
-            parameter="encoder_options",
-            advice="leave them out",
+            f"got `{name}`, which pictures ({suffix}) do not have",
+            parameter=name,
+            advice="leave them out" if name == "encoder_options" else "leave it out",
         )
-    given = info.picture.format
+    form = info.picture.format
     holds = FORMATS.get(suffix)  # None: an animation
-    deep = given.bits > 8 and holds is not None and holds.deep
+    deep = form.bits > 8 and holds is not None and holds.deep
     losses = []
-    if given.bits > 8 and not deep:
-        losses.append(f"{given.bits} bit samples are rounded to 8 bit ({suffix})")
-    if given.subsampling is not None and holds is not None and not holds.colour:
+    if form.bits > 8 and not deep:
+        losses.append(f"{form.bits} bit samples are rounded to 8 bit ({suffix})")
+    if form.subsampling is not None and holds is not None and not holds.colour:
         raise InputError(f"{suffix} holds grey only; choose another suffix, such as .png")
-    bits = 16 if deep else given.bits
-    name = pixels.planar(bits, given.subsampling)
+    bits = 16 if deep else form.bits
+    name = pixels.planar(bits, form.subsampling)
     if alpha and (suffix in _TRANSPARENT or (holds is not None and holds.alpha)):
-        name = pixels.with_alpha(bits, given.subsampling or (0, 0)) or name
+        name = pixels.with_alpha(bits, form.subsampling or (0, 0)) or name
     return Encoder(suffix.removeprefix("."), pixels.parse(name), {}, tuple(losses))
 
 
@@ -90,29 +81,11 @@ def losses(info: MediaInfo, suffix: str) -> tuple[str, ...]:
 
 
 class PictureSink:
-    """Writes each frame into an image file; takes items from one thread at a time.
+    """Writes each frame into an image file of a folder; takes items from one thread at a time.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files come.
-    pattern : str
-        Their name, with %d or %05d for the number, which counts from 1.
-    plan : Plan
-        Of the video stream.
-    info : MediaInfo
-        Of the input.
-    quality : int or None
-        Of formats with loss; None: their defaults.
-
-    Attributes
-    ----------
-    written : int
-        Pictures so far.
-    refused : int
-        0, as of any sink without packets.
-    damage : tuple of str
-        Empty, likewise.
+    The files are named by `pattern`, with %d or %05d for the number, which counts from 1; `quality`
+    is that of formats with loss. `written`, `refused` and `damage` are as of `Sink`: there are no
+    other streams.
     """
 
     refused = 0
@@ -172,17 +145,11 @@ def matrix_of(picture: PictureInfo) -> tuple[int, bool]:
 def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[Any]:
     """Return a frame as RGB or grey of full range: 8 bits of 8, else 16; with alpha as RGBA.
 
-    swscale interpolates chroma, but the matrix is ours: its own is off by half a code of 8 bits.
-
-    Parameters
-    ----------
-    frame : Frame
-    format : Format
-    matrix : tuple
-        FFmpeg's number of the matrix, and whether samples have full range.
+    swscale interpolates chroma, but the matrix is ours (see `matrix_of`): its own is off by half a
+    code of 8 bits.
     """
     number, full = matrix
-    planes, bits = frame.planes, format.bits
+    planes, bits, shift = frame.planes, format.bits, 0
     if format.subsampling not in (None, (0, 0)):
         picture = pixels.picture(planes, pixels.planar(bits, format.subsampling))
         # The same range on both sides: samples are interpolated, not stretched.
@@ -191,8 +158,6 @@ def rgb(frame: Frame, format: Format, matrix: tuple[int, bool]) -> npt.NDArray[A
         )
         views: list[Any] = [np.from_dlpack(plane) for plane in wide.planes]
         planes, shift = tuple(views), 16 - bits
-    else:
-        shift = 0
     step = 1 << (bits - 8 + shift)  # of a code of 8 bits
     white = 255 if bits == 8 else _WHITE
     top = ((1 << bits) - 1) << shift

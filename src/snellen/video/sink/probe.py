@@ -42,22 +42,8 @@ _READ = Fraction(1, 255)
 def probe(plan: Plan, info: MediaInfo, muxer: str, suffix: str) -> tuple[str, ...]:
     """Return which properties of the pictures and which tags the output loses.
 
-    Parameters
-    ----------
-    plan : Plan
-        For the output's size: some encoders take only certain sizes.
-    info : MediaInfo
-        Of the input.
-    muxer : str
-        FFmpeg's name of the container.
-    suffix : str
-        What messages call the container.
-
-    Raises
-    ------
-    InputError
-        The output does not take such video at all, an option is wrong, or players would show the
-        pictures wrong.
+    The plan is for the output's size: some encoders take only certain sizes. InputError: the output
+    does not take such video at all, an option is wrong, or players would show the pictures wrong.
     """
     taken = plan.encoder.pixels
     format = replace(plan.format, bits=taken.bits, subsampling=taken.subsampling)

@@ -33,19 +33,9 @@ from snellen.video.timestamps import stamp_of
 
 
 class FrameEncoder:
-    """Gives a stream's encoder frames, and its packets their times and durations.
+    """Gives the encoder of a stream of `encode.add_video` frames, `count` of them so far.
 
-    Parameters
-    ----------
-    stream : VideoStream
-        Of `encode.add_video`.
-    plan : Plan
-        Of this stream.
-
-    Attributes
-    ----------
-    count : int
-        Frames so far.
+    Its packets get their times and durations.
     """
 
     def __init__(self, stream: VideoStream, plan: Plan) -> None:
@@ -103,13 +93,7 @@ class FrameEncoder:
 
 
 class Converter:
-    """Makes FFmpeg's frames as a stream's encoder takes them.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of the stream.
-    """
+    """Makes FFmpeg's frames as a stream's encoder takes them."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -150,19 +134,7 @@ _MAX_REFUSED = 50
 class Sink:
     """An open output; takes items from one thread at a time.
 
-    Parameters
-    ----------
-    file : Path or BinaryIO
-    muxer : str
-        FFmpeg's name of the container.
-    plan : Plan
-        Of the video stream.
-    info : MediaInfo
-        Of the input, for tags and chapters.
-    copier : Copier
-        Of the other streams.
-    threads : int
-        As of `encode.add_video`.
+    Tags and chapters are those of `info`; `threads` as of `encode.add_video`.
 
     Attributes
     ----------
@@ -184,10 +156,8 @@ class Sink:
         threads: int = 0,
     ) -> None:
         self._home = Home("this output")
-        self._plan = plan
-        self._copier = copier
-        self.written = 0
-        self.refused = 0
+        self._plan, self._copier = plan, copier
+        self.written = self.refused = 0
         self.damage: tuple[str, ...] = ()
         self._header = AspectWriter(file, muxer, plan.format, plan.picture.sample_aspect_ratio)
         try:
@@ -215,12 +185,14 @@ class Sink:
             self._copier.offer(packet)
         if item.frame is None:
             return
-        self._mux_video(self._encoder.encode(item.frame))
+        for packet in self._encoder.encode(item.frame):
+            self._mux_timed(packet)
         self.written += 1
 
     def finish(self) -> None:
         """Write what encoder and copier still hold, and close the container."""
-        self._mux_video(self._encoder.flush())
+        for packet in self._encoder.flush():
+            self._mux_timed(packet)
         self._end()
 
     def _end(self) -> None:
@@ -241,10 +213,6 @@ class Sink:
             self._out.close()
         with contextlib.suppress(OSError):
             self._header.close()
-
-    def _mux_video(self, packets: Iterable[Packet[Any]]) -> None:
-        for packet in packets:
-            self._mux_timed(packet)
 
     def _mux_timed(self, packet: Packet[Any]) -> None:
         """Mux a packet of the video, and before it those of other streams that are due."""

@@ -24,13 +24,7 @@ _MOST = 64
 
 
 class AlphaDecoder:
-    """Decodes the alpha channel, and joins it to the frames of its times.
-
-    Parameters
-    ----------
-    stream : VideoStream
-        That has one, see `has_alpha`.
-    """
+    """Decodes the alpha channel of a stream that `has_alpha`, and joins it to the frames."""
 
     def __init__(self, stream: VideoStream) -> None:
         context = stream.codec_context

@@ -46,8 +46,6 @@ class Source:
     ----------
     source : Path, BinaryIO or Pictures
         A video file, a binary stream of y4m, or image files.
-    clip : Clip
-        Which part of it.
     decoder : str
         "auto", "cpu" or "nvdec".
     lead : Fraction
@@ -65,8 +63,6 @@ class Source:
     ----------
     name : str
         What messages call the input.
-    info : MediaInfo
-        Description of the input.
     busy : bool
         Whether a thread reads it: then `close` leaves the container open, since closing it under
         the thread would crash.
@@ -85,8 +81,7 @@ class Source:
         given: PictureInfo | None = None,
     ) -> None:
         self._lead, self._looked, self._content = lead, looked, content
-        self._given = given
-        self._cycle = cycle
+        self._given, self._cycle = given, cycle
         self._pictures = source if isinstance(source, Pictures) else None
         self.name = source.name if isinstance(source, Pictures) else name(source)
         self.busy, self._home = False, Home("this input")
@@ -191,9 +186,8 @@ class Source:
 
     def _depth(self) -> Depth | None:
         """Return the depth that the file states and FFmpeg does not; None: FFmpeg's is right."""
-        if self._path is None or self._reader.container.format.name != SER:
-            return None
-        return depth_of(self._path)
+        path, container = self._path, self._reader.container.format.name
+        return depth_of(path) if path is not None and container == SER else None
 
     def _found_pace(self) -> Pace:
         """Return the pace of the film; pictures have the one that they were given."""
@@ -265,7 +259,7 @@ class Source:
             decoder="nvdec" if self._hardware else "cpu",
             decoder_notice=notice,
             decoded=picture,
-            notices=self._notices(),
+            notices=() if (cut := self._flow.cropper.notice) is None else (cut,),
             fields_notice=self._fields.notice,
             content=self._fields.content,
             stretch=self._pace.stretch,
@@ -281,10 +275,6 @@ class Source:
         with closing(raw(self._file)) as file:
             return animations.plays(BytesIO(file.read(animations.HEAD) or b""), container)
 
-    def _notices(self) -> tuple[str, ...]:
-        notice = self._flow.cropper.notice
-        return () if notice is None else (notice,)
-
     def _total(self) -> int | None:
         """Return how many frames to expect in the clip; None: unknown."""
         clip = self._clip
@@ -293,14 +283,12 @@ class Source:
             total = self._pictures.count
         if total is not None:
             total = ceil(total * self._fields.rate)
-        if total is not None and clip.start is not None:
-            total = max(1, total - int(clip.start * self._flow.rate))
+            if clip.start is not None:
+                total = max(1, total - int(clip.start * self._flow.rate))
+        limits = [total, clip.frames]
         if clip.duration is not None:
-            limit = max(1, round(clip.duration * self._flow.rate))
-            total = limit if total is None else min(total, limit)
-        if clip.frames is not None:
-            total = clip.frames if total is None else min(total, clip.frames)
-        return total
+            limits.append(max(1, round(clip.duration * self._flow.rate)))
+        return min((one for one in limits if one is not None), default=None)
 
     def _least(self, total: int) -> int:
         """Return how many of `total` frames will come for certain."""

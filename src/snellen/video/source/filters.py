@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from av.container import InputContainer
 from av.video.frame import VideoFrame
@@ -32,17 +32,8 @@ def deinterlacing(
     """Return the filters that make progressive frames of interlaced ones.
 
     Where frames carry the flag, bwdif asks each frame. Where only the container states it (FFV1 and
-    ProRes in old files), or the user, it holds for all frames.
-
-    Parameters
-    ----------
-    stream : VideoStream
-    frame : VideoFrame
-        The first that is interlaced.
-    first : str, optional
-        The field that comes first, "top" or "bottom"; None: as frame or container say.
-    per_field : bool
-        Whether each field becomes a frame; else each frame does.
+    ProRes in old files), or the user, it holds for all frames. `frame` is the first interlaced one;
+    the field `first` is "top", "bottom", or as frame or container say.
     """
     flagged = first is None and frame.interlaced_frame
     how = {
@@ -84,18 +75,7 @@ def graph_of(
     time_base: Fraction,
     result_base: Fraction | None = None,
 ) -> FilterGraph:
-    """Return a graph of filters for the frames of a stream.
-
-    Parameters
-    ----------
-    filters : sequence of Filter
-    stream : VideoStream
-        Of the frames.
-    frame : VideoFrame
-        The first frame to be pushed.
-    time_base, result_base : Fraction
-        As of `FilterGraph`.
-    """
+    """Return a graph of filters for the frames of a stream, of which `frame` is pushed first."""
     return FilterGraph(filters, _properties(stream, frame, time_base), time_base, result_base)
 
 
@@ -118,8 +98,7 @@ _STREAM = re.compile(r"^\s*Stream #0:(\d+)")
 _CROPPING = re.compile(r"^\s*Frame Cropping: (\d+)/(\d+)/(\d+)/(\d+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(NamedTuple):
     """Samples of luma at each side."""
 
     left: int
@@ -138,27 +117,16 @@ def hidden_edges(container: InputContainer, stream: VideoStream) -> Edges | None
         if begin := _STREAM.match(line):
             index = int(begin[1])
         elif index == stream.index and (found := _CROPPING.match(line)):
-            edges = Edges(*(int(one) for one in found.groups()))
-            return edges if edges != Edges(0, 0, 0, 0) else None
+            edges = Edges(*map(int, found.groups()))
+            return edges if any(edges) else None
     return None
 
 
 class Cropper:
     """Cuts the hidden edges off, as FFmpeg's program does: by its filter `crop`, without a copy.
 
-    That filter begins at whole chroma samples, and ends so.
-
-    Parameters
-    ----------
-    container : InputContainer
-    stream : VideoStream
-    time_base : Fraction
-        Seconds of a tick of the frames' times.
-
-    Attributes
-    ----------
-    notice : str or None
-        What is done; known after the first frame. None: there is nothing to cut.
+    That filter begins at whole chroma samples, and ends so. From the first frame on, `notice` says
+    what is done; None: there is nothing to cut.
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream, time_base: Fraction) -> None:

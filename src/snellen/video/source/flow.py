@@ -15,7 +15,7 @@ from typing import Any
 from av.packet import Packet
 from av.video.frame import VideoFrame
 
-from snellen.frames.frame import Frame
+from snellen.frames.frame import Format, Frame
 from snellen.video import pixels
 from snellen.video.clip import Clip
 from snellen.video.media import Change, Item, PictureInfo
@@ -40,20 +40,15 @@ class Flow:
     ----------
     reader : Reader
         Just opened, or moved to a place before the clip.
-    fields : Progressive
-        Makes progressive frames of those that the reader decodes.
-    clip : Clip
     given : PictureInfo, optional
         Description of the film's first frame, where these frames come later; None: of theirs.
+    stretch, depth
+        As of `headers.Pace`; see `headers.depth_of`.
 
     Attributes
     ----------
-    cropper : Cropper
-        Cuts off what the container hides.
     clock : Clock
-        Times of the frames, in ticks of `time_base`.
-    time_base : Fraction
-        Seconds of a tick of the frames.
+        Times of the frames, in ticks of `time_base` seconds.
     rate : Fraction
         Frames a second, on average.
     begin, end : Fraction
@@ -199,7 +194,8 @@ class Flow:
         if self._depth is not None:
             own = self._depth.described(own)
         given = self._given
-        self.picture = own if given is None or _shape(own) != _shape(given) else given
+        alike = given is not None and shape_of(own.format) == shape_of(given.format)
+        self.picture = given if given is not None and alike else own
         self._watcher = Watcher(stream, self.picture, side)
         if self._clip.start is not None:
             self._reader.forget(round(time / self._stretch / self._reader.time_base))
@@ -211,15 +207,17 @@ class Flow:
                 yield one
                 continue
             change = self._format_change(one)
-            for frame, ticks in self._fields.push(None if change else one, self.clock.step):
-                yield self._shown(frame), self.clock(ticks)
+            yield from self._pushed(None if change else one)
             if change and not self.cut_short:
                 self._reader.damage.ending = change
                 ended = None if one.pts is None else one.pts * self._fields.ticks
                 self._end_clip(self.clock(ended) * self.time_base)
         if not self.cut_short:
-            for frame, ticks in self._fields.push(None, self.clock.step):
-                yield self._shown(frame), self.clock(ticks)
+            yield from self._pushed(None)
+
+    def _pushed(self, frame: VideoFrame | None) -> Iterator[tuple[VideoFrame, int]]:
+        for one, ticks in self._fields.push(frame, self.clock.step):
+            yield self._shown(one), self.clock(ticks)
 
     def _shown(self, frame: VideoFrame) -> VideoFrame:
         """Return the part of a frame that is shown, in the depth that its file states."""
@@ -232,8 +230,7 @@ class Flow:
         """Return how the frame's format differs from the first one's; None: it does not."""
         layout = pixels.parse(frame.format.name)
         shape = (frame.width, frame.height, layout.bits, layout.subsampling)
-        if self._shape is None:
-            self._shape = shape
+        self._shape = self._shape or shape
         if shape == self._shape:
             return None
         return (
@@ -242,6 +239,6 @@ class Flow:
         )
 
 
-def _shape(picture: PictureInfo) -> tuple[object, ...]:
-    format = picture.format
+def shape_of(format: Format) -> tuple[object, ...]:
+    """Return what may not change within a film."""
     return format.width, format.height, format.bits, format.subsampling

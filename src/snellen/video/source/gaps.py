@@ -44,14 +44,7 @@ _WIDE = Fraction(7, 4)
 class Gaps:
     """Notes the times of frames and the positions of packets.
 
-    Parameters
-    ----------
-    container : str
-        FFmpeg's name.
-    step : Fraction
-        Ticks of a frame, on average.
-    time_base : Fraction
-        Seconds of a tick.
+    `container` is FFmpeg's name; a frame has `step` ticks of `time_base` seconds on average.
     """
 
     def __init__(self, container: str, step: Fraction, time_base: Fraction) -> None:
@@ -177,15 +170,7 @@ _REMEMBERED = 600
 class Start:
     """Follows the packets of the video from the beginning, or from where reading was resumed.
 
-    Parameters
-    ----------
-    container : str
-        FFmpeg's name.
-
-    Attributes
-    ----------
-    cut : bool
-        Whether the video may begin anywhere, in a group of pictures whose beginning is not there.
+    It is `cut` where it may begin anywhere, in a group of pictures whose beginning is not there.
     """
 
     def __init__(self, container: str) -> None:

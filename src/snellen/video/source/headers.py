@@ -40,23 +40,9 @@ class Pace:
 def pace_of(
     container: InputContainer, stream: VideoStream, header: bytes, fps: Fraction | None, what: str
 ) -> Pace:
-    """Return the pace of a film.
+    """Return the pace of a film, `what` in messages; `header` is the first line of y4m.
 
-    Parameters
-    ----------
-    container : InputContainer
-    stream : VideoStream
-    header : bytes
-        The first line, of y4m.
-    fps : Fraction or None
-        Frames a second, as the user states them.
-    what : str
-        What messages call the input.
-
-    Raises
-    ------
-    InputError
-        `fps` for a film that has a rate of its own.
+    InputError: the user states `fps` of a film that has a rate of its own.
     """
     taken, name = rate_of(stream), container.format.name
     untimed = name in UNTIMED or (name == Y4M and not _states_rate(header))
@@ -149,18 +135,11 @@ def with_time_code(
 ) -> tuple[StreamInfo, ...]:
     """Describe all streams; a time code that FFmpeg refuses becomes a tag, as any other one is.
 
-    Parameters
-    ----------
-    container : InputContainer
-    video : VideoStream
-        What the time code belongs to.
-    path : Path or None
-        The file; None: it cannot be read once more.
+    `path` is None where the file cannot be read once more.
     """
     found = [stream_info(stream) for stream in container.streams]
-    if path is None or not container.format.name.startswith("mov"):
-        return tuple(found)
-    if "timecode" in video.metadata:
+    is_mov = container.format.name.startswith("mov")
+    if path is None or not is_mov or "timecode" in video.metadata:
         return tuple(found)
     for stream in container.streams.data:
         code = None if "timecode" in stream.metadata else _time_code(stream, path)

@@ -45,14 +45,9 @@ class Sample:
 
 
 def sample(path: Path, maps: Sequence[str] = ()) -> Sample:
-    """Sample a film in several places; the same file gives the same.
+    """Sample a film in several places; the same file gives the same (InputError: no video).
 
     `maps` as of `choose_stream`.
-
-    Raises
-    ------
-    InputError
-        The file is no video.
     """
     with video_of(path, str(path), maps) as (container, stream):
         planes: list[npt.NDArray[np.uint8]] = []

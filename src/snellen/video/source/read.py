@@ -40,9 +40,8 @@ class Reader:
 
     Parameters
     ----------
-    file : Path or Incoming
     what : str
-        What messages call the input.
+        The input's name in messages.
     hardware : bool
         Whether NVDEC decodes; `nvdec.choose` has probed that it works.
     maps : sequence of str
@@ -50,7 +49,6 @@ class Reader:
 
     Attributes
     ----------
-    container : InputContainer
     stream : VideoStream
         The stream that is decoded.
     time_base : Fraction
@@ -62,11 +60,7 @@ class Reader:
     """
 
     def __init__(
-        self,
-        file: Path | Incoming,
-        what: str,
-        hardware: bool = False,
-        maps: Sequence[str] = (),
+        self, file: Path | Incoming, what: str, hardware: bool = False, maps: Sequence[str] = ()
     ) -> None:
         self._file, self._what, self._maps = file, what, maps
         self._opened = for_ffmpeg(file) if isinstance(file, Path) else None
@@ -171,20 +165,20 @@ class Reader:
                 headless = self._start.headless(self._earliest)
                 self.damage.undecodable = max(self.damage.undecodable, headless)
         self._count_unseen()
-        if self._path is not None and self.container.format.name == "mpegts":
-            for torn in joins(self._path, self._torn):
+        path, name = self._path, self.container.format.name
+        if path is not None and name == "mpegts":
+            for torn in joins(path, self._torn):
                 self.damage.torn -= 1
                 self.damage.complaints.excuse(torn.stream, torn.times)
         self.damage.changed = self._opened is not None and self._opened.changed
-        if self._path is not None and self.damage.short is None:
-            name = self.container.format.name
-            self.damage.short = cut_short(self._path, name, self._clip_end is None)
+        if path is not None and self.damage.short is None:
+            self.damage.short = cut_short(path, name, self._clip_end is None)
             if self.damage.short is None and self._from_start and self._clip_end is None:
                 read = self._packets_read
-                self.damage.short = samples_short(self._path, name, self.stream.id, read)
-        if self._clip_end is None and self.damage and self._path is not None:
+                self.damage.short = samples_short(path, name, self.stream.id, read)
+        if self._clip_end is None and self.damage and path is not None:
             if self._latest is not None:
-                for frame, pts in frames_after(self._latest, self._path, self._what, self._maps):
+                for frame, pts in frames_after(self._latest, path, self._what, self._maps):
                     self._unseen.discard(pts)
                     yield frame
             self._count_unseen()
@@ -213,7 +207,6 @@ class Reader:
         self.damage.swallowed = max(0, unseen - self.damage.undecodable)
 
     def _look(self, packet: Packet[Any]) -> None:
-        """Note whether the demuxer marks a packet as damaged."""
         last = self._torn[-1] if self._torn else None
         if packet.is_corrupt:
             self.damage.torn += 1
@@ -224,7 +217,6 @@ class Reader:
             last.times.append(packet.dts or 0)
 
     def _see(self, frame: VideoFrame) -> None:
-        """Note the frame's time."""
         # Each of two fields may be in a packet of its own.
         self._frame_per_packet &= not frame.interlaced_frame
         if frame.pts is None:
@@ -233,14 +225,14 @@ class Reader:
         self._gaps.see(frame.pts)
         if self._earliest is None:
             self._earliest = frame.pts
-        if self._latest is not None:
-            self._widest = max(self._widest, frame.pts - self._latest)
-        self._latest = frame.pts if self._latest is None else max(frame.pts, self._latest)
+        latest = frame.pts if self._latest is None else self._latest
+        self._widest = max(self._widest, frame.pts - latest)
+        self._latest = max(frame.pts, latest)
 
     def _decoded(self, packet: Packet[Any] | None) -> list[VideoFrame]:
-        if packet is not None and packet.pts is not None and not packet.is_discard:
-            self._unseen.add(packet.pts)
         if packet is not None:
+            if packet.pts is not None and not packet.is_discard:
+                self._unseen.add(packet.pts)
             self.damage.complaints.at = self._start.send(packet)
         try:
             with self._log.here():
@@ -270,7 +262,6 @@ class Reader:
             self.damage.complaints.hear(messages, lead=self._start.leading(count))
 
     def _demuxed(self) -> Iterator[Packet[Any]]:
-        """Read packets, and listen meanwhile."""
         packets = self.container.demux()
         while True:
             with self._log.here():
@@ -335,12 +326,11 @@ class Reader:
         if self.container.format.name == "avi":
             shown = stamp  # it has no times: these count its chunks
         index, end = packet.stream.index, shown + (packet.duration or 0)
-        if end > self._reached.get(index, 0):
-            self._reached[index] = end
+        self._reached[index] = max(end, self._reached.get(index, 0))
         if self._clip_end is None:
             return False
         time = stamp * (fraction(packet.stream.time_base) or Fraction(0))
         if time >= self._clip_end:
-            self._past.add(packet.stream.index)
+            self._past.add(index)
         awaited = {s.index for s in self.container.streams.audio} | {self.stream.index}
         return awaited <= self._past or (video and time >= self._clip_end + _MARGIN)

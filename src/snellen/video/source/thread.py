@@ -20,18 +20,9 @@ T = TypeVar("T")
 
 
 class SourceThread(Generic[T]):
-    """A thread that reads a source; iterating gives what it reads.
+    """A thread that runs the iterator which `items` returns; iterating gives what it reads.
 
-    Parameters
-    ----------
-    source : Source
-    items : callable
-        Returns the iterator that the thread runs.
-
-    Attributes
-    ----------
-    channel : Channel
-        Carries the items; whoever stops it ends the thread.
+    Its `channel` carries the items; whoever stops that ends the thread.
     """
 
     def __init__(self, source: Source, items: Callable[[], Iterator[T]]) -> None:
@@ -76,16 +67,7 @@ class SourceThread(Generic[T]):
 class SteppedSource(Source):
     """An open input, and a step that its frames go through.
 
-    Parameters
-    ----------
-    source : Path
-        A video file.
-    clip : Clip
-        Which part of it.
-    decoder : str
-        As of `Source`.
-    make : callable
-        Returns the step, and the description of its results; called with that of the input.
+    `make` returns the step, and the description of its results, from that of the input.
     """
 
     def __init__(

@@ -113,9 +113,9 @@ def joins(path: Path, torn: list[Torn]) -> list[Torn]:
 
 
 def samples_short(path: Path, format: str, track: int, packets: int) -> str | None:
-    """Return a sentence if an mp4 states more samples of a track than were read.
+    """Return a sentence if fragments of an mp4 state more samples of a track than were read.
 
-    Its fragments do, or its index, with times that cannot be: an edit list may well leave some out.
+    So may its index, with times that cannot be: an edit list may well leave some out.
     """
     if not format.startswith("mov"):
         return None

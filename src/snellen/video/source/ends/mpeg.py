@@ -72,9 +72,7 @@ def skipped(file: BinaryIO, first: int, last: int, around: bool) -> bool:
         inside = first <= at <= last + lead
         if at > last + lead and not around:
             break
-        if (
-            data[at] != _SYNC or data[at + 1] & 0x80
-        ):  # the latter: a receiver has marked it as wrong
+        if data[at] != _SYNC or data[at + 1] & 0x80:  # a receiver has marked it as wrong
             if inside:
                 return True
             counters = {}
@@ -99,16 +97,8 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
     """Return whether the counter of a stream breaks because another file was joined to the first.
 
     Each of the files that `cat` joins begins with its table of programs, behind which the counters
-    of all streams begin with one number. What is lost does not send times back; where they go on,
-    the counter of a table must break, too.
-
-    Parameters
-    ----------
-    file : BinaryIO
-    first : int
-        A position where a packet of the stream begins.
-    back : bool
-        Whether the times of the stream go back.
+    of all streams begin with one number. What is lost does not send times `back`; where they go on,
+    the counter of a table must break, too. At `first` a packet of the stream begins.
     """
     file.seek(first)
     lead, length = _form(file.read(_FEW))
