@@ -41,18 +41,8 @@ def begun(
 ) -> Film | None:
     """Return a film whose plan is written, new or that of an earlier run; None: in one piece.
 
-    Parameters
-    ----------
-    how : Segments
-    info : MediaInfo
-        Of the input, as its output is to state it.
-    step : Step
-        Prepared.
-    plan : Plan
-        Of the video stream.
-    output : Output
-    hunt : Hunt, optional
-        Chooses the encoder's quality of a new plan.
+    `info` is of the input, as its output is to state it; the step is prepared; `hunt` chooses the
+    encoder's quality of a new plan.
 
     Raises
     ------
@@ -72,9 +62,8 @@ def begun(
     if why is not None and (endless or not long):
         _say_alone(how, why if long else too_short())
         return None
-    part = bool(how.numbers)
-    planned_before = part or how.only_join
-    store = Store(how.folder, made_by(how, info, plan, step), planned=planned_before, shared=part)
+    part, job = bool(how.numbers), made_by(how, info, plan, step)
+    store = Store(how.folder, job, planned=part or how.only_join, shared=part)
     store.open()
     try:
         if store.plan is None:
@@ -82,12 +71,7 @@ def begun(
                 store.close()
                 _say_alone(how, too_short())
                 return None
-            found: Cuts | str
-            if why is None:
-                assert info.path is not None
-                found = planned(scan(info.path, info.clip.map), info, plan, step)
-            else:
-                found = why
+            found = _planned(info, plan, step) if why is None else why
             if isinstance(found, str):
                 store.close()
                 piece = "it is made in one piece" if how.workers is None else ALONE
@@ -108,6 +92,11 @@ def begun(
     if choice is not None:
         plan = replace(plan, encoder=aimed(plan.encoder, choice.quality))
     return Film(how, store, info, plan, output)
+
+
+def _planned(info: MediaInfo, plan: Plan, step: Step) -> Cuts | str:
+    assert info.path is not None
+    return planned(scan(info.path, info.clip.map), info, plan, step)
 
 
 def _say_alone(how: Segments, why: str) -> None:
@@ -154,7 +143,7 @@ class SegmentsPlan(Brief):
 def foreseen(
     how: Segments, info: MediaInfo, step: Step, plan: Plan, output: Output
 ) -> SegmentsPlan:
-    """Return how `film.begun` would go about a film; parameters and errors are the same."""
+    """Return how `begun` would go about a film; parameters and errors are the same."""
     why = hindrance(info, plan, step, output)
     if why is not None:
         return SegmentsPlan(why=why if is_long(info, plan, step) else None)
@@ -172,8 +161,7 @@ def foreseen(
         return _said(how, info, store.plan, finished)
     if not is_long(info, plan, step):
         return SegmentsPlan()
-    assert info.path is not None
-    found = planned(scan(info.path, info.clip.map), info, plan, step)
+    found = _planned(info, plan, step)
     if isinstance(found, str):
         return SegmentsPlan(why=found)
     return _said(how, info, found, finished)

@@ -46,21 +46,12 @@ class Scan:
 
 
 def scan(path: Path, maps: Sequence[str] = ()) -> Scan:
-    """Read the packets of a file.
-
-    Parameters
-    ----------
-    path : Path
-    maps : sequence of str
-        As of `ffmpeg.choose_stream`.
-    """
-    reader = Reader(path, str(path), maps=maps)
-    try:
-        times: list[int] = []
-        keys: set[int] = set()
-        why = None
-        decoded: int | None = None
-        count = 0
+    """Read the packets of a file; `maps` as of `ffmpeg.choose_stream`."""
+    times: list[int] = []
+    keys: set[int] = set()
+    why, count = None, 0
+    decoded: int | None = None
+    with closing(Reader(path, str(path), maps=maps)) as reader:
         for packet in reader.packets():
             if packet.stream.index != reader.stream.index:
                 continue
@@ -84,8 +75,6 @@ def scan(path: Path, maps: Sequence[str] = ()) -> Scan:
         short = reader.damage.short or cut_short(path, name, True)
         short = short or samples_short(path, name, reader.stream.id, count)
         return Scan(reader.start(), reader.time_base, tuple(rising), frozenset(keys), why, short)
-    finally:
-        reader.close()
 
 
 LONG = 60
@@ -155,16 +144,8 @@ def hindrance(info: MediaInfo, plan: Plan, step: Step, output: Output) -> str | 
 def cut(scan: Scan, info: MediaInfo, seconds: int, reach: int = 0) -> tuple[Cut, ...] | str:
     """Return the segments of a film, or why there are none, as the end of a sentence.
 
-    Parameters
-    ----------
-    scan : Scan
-        Of the film.
-    info : MediaInfo
-        Of the film, with the clip.
-    seconds : int
-        Least duration of a segment but the last.
-    reach : int
-        On how many frames on each side of a frame its results depend.
+    Each lasts `seconds` at least, but the last one; on `reach` frames on each side of a frame its
+    results depend.
     """
     if scan.irregular is not None:
         return scan.irregular

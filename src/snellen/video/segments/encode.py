@@ -54,22 +54,8 @@ def encode_segment(
 
     Decoding begins further back where its first frame is not the one that the segment before saw,
     or where there is none: in a damaged film, seeking may miss what reading finds. If that does not
-    help, the segment is what is decoded from there.
-
-    Parameters
-    ----------
-    task : SegmentTask
-    step : Step
-        Prepared for the film's frames.
-    meter : Meter
-        Counts the frames.
-    writing : callable
-        Opens the files of the segment.
-
-    Raises
-    ------
-    OutputError
-        The file could not be written.
+    help, the segment is what is decoded from there. The step is prepared for the film's frames;
+    `writing` opens the files of the segment (OutputError: they could not be written).
     """
     empty = None
     places = [task] if task.further is None else [task, replace(task, lead=task.further)]
@@ -86,14 +72,9 @@ def encode_segment(
 
 
 def _encoded(task: SegmentTask, step: Step, meter: Meter, writing: Writing) -> Record:
-    """Encode a segment, decoded from `task.lead` before it.
+    """Encode a segment, decoded from `task.lead` before it; errors: as of `encode_segment`.
 
-    Raises
-    ------
-    DifferentFrameError
-        The first frame is not `task.expected`; nothing is written.
-    OutputError
-        The file could not be written.
+    DifferentFrameError: the first frame is not `task.expected`; nothing is written.
     """
     with _named(task), writing(task.file) as file:
         writer = PacketWriter(file)
@@ -145,13 +126,7 @@ def files_of(task: SegmentTask) -> tuple[Path, Path]:
 
 
 def keep_segment(task: SegmentTask, contents: Iterable[bytes | None]) -> None:
-    """Write a segment that was encoded elsewhere into `files_of` it.
-
-    Raises
-    ------
-    OutputError
-        They could not be written.
-    """
+    """Write a segment that was encoded elsewhere into `files_of` it (OutputError: that fails)."""
     with _named(task):
         for file, data in zip(files_of(task), contents, strict=True):
             if data:
@@ -237,17 +212,7 @@ def _mark(frame: Frame, time: int) -> Mark:
 class SegmentSink:
     """Encodes frames into packets, which go into a file; takes items from one thread at a time.
 
-    Parameters
-    ----------
-    writer : PacketWriter
-    task : SegmentTask
-
-    Attributes
-    ----------
-    headers : str
-        SHA-256 of the encoder's headers.
-    written, refused, damage
-        As of `sink.Sink`.
+    `headers` are those of the encoder, as SHA-256; `written`, `refused`, `damage` as of `Sink`.
     """
 
     refused = 0

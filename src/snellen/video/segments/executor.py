@@ -28,22 +28,13 @@ class Executor(Protocol[T_in, R_out]):
     def wait(self) -> R_out:
         """Return the result of one of the tasks, whichever ends first, and forget it.
 
-        Raises
-        ------
-        SnellenError
-            A task has failed for good, or no more can be run.
+        SnellenError: a task has failed for good, or no more can be run.
         """
         ...
 
 
 class Here(Generic[T, R_out]):
-    """Runs one task at a time, in this process.
-
-    Parameters
-    ----------
-    run : callable
-        Runs a task, and returns its result.
-    """
+    """Runs one task at a time, in this process: `run` returns its result."""
 
     slots = 1
 
@@ -71,13 +62,7 @@ class DeferredError(Exception):
 
 @contextmanager
 def deferring(which: str) -> Iterator[None]:
-    """Within the block, long films are not made: they raise DeferredError before work starts.
-
-    Parameters
-    ----------
-    which : str
-        CUT or LONG.
-    """
+    """Within the block, CUT or LONG films are not made: DeferredError is raised before work starts."""
     token = _which.set(which)
     try:
         yield

@@ -71,16 +71,7 @@ class Segments:
 class Film:
     """A film that is worked on segment by segment; a context manager, which holds their folder.
 
-    Parameters
-    ----------
-    how : Segments
-    store : Store
-        Opened, with a plan.
-    info : MediaInfo
-        Of the input.
-    plan : Plan
-        Of the video stream.
-    output : Output
+    The store is open, with a plan.
     """
 
     def __init__(
@@ -103,7 +94,7 @@ class Film:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        done, cuts = len(self._store.records), self._cuts.cuts
+        done, cuts = len(self._store.records), self.cuts
         if error is not None and done and not self._how.only_join:
             self._how.say(
                 f"{done} of {counted(len(cuts), 'segment')} are kept in {self._store.folder}: the "
@@ -133,14 +124,7 @@ class Film:
     def encode(self, step: Step, meter: Meter, given: MediaInfo) -> None:
         """Encode all segments that are not finished, or no longer as they were written.
 
-        Parameters
-        ----------
-        step : Step
-            Prepared.
-        meter : Meter
-            Counts the frames.
-        given : MediaInfo
-            Of the input as it is, from which the step was made.
+        The step is prepared; it was made from `given`, the input as it is.
 
         Raises
         ------
@@ -168,10 +152,7 @@ class Film:
                     raise self._changed(task.number)
                 self._run(executor)
                 self._whole()
-        numbers = self._how.numbers
-        done = [
-            one for one in self._store.records.values() if numbers is None or one.number in numbers
-        ]
+        done = [one for one in self._store.records.values() if self._is_mine(one.number)]
         step.add_tally(sum(one.clipped for one in done), sum(one.pixels for one in done))
 
     def join(self, file: Path, copier: Copier) -> Written:
@@ -236,7 +217,6 @@ class Film:
             )
 
     def _changed(self, number: int) -> OutputError:
-        """Return the error about a segment whose files do not stay as they were written."""
         return OutputError(
             f"{self._output.name}: segment {number} was made {ROUNDS} times, and its files in "
             f"{self._store.folder} were changed each time by something else",
@@ -272,12 +252,12 @@ class Film:
         """Return the first segment that is due: missing, or not what the one before it expects."""
         # What it expects is known where all before are finished. Those that are finished for good,
         # as are all before them, are not looked at again.
-        cuts, records, numbers = self._cuts.cuts, self._store.records, self._how.numbers
+        records = self._store.records
         before = records.get(self._settled)
         final = True
-        for cut in cuts[self._settled :]:
+        for cut in self.cuts[self._settled :]:
             record = records.get(cut.number)
-            if numbers is not None and cut.number not in numbers:
+            if not self._is_mine(cut.number):
                 final = final and record is not None
             elif cut.number in working:
                 final = False
@@ -291,6 +271,9 @@ class Film:
                 self._settled = cut.number
             before = record
         return None
+
+    def _is_mine(self, number: int) -> bool:
+        return self._how.numbers is None or number in self._how.numbers
 
     def _wanted(self) -> list[Cut]:
         """Return the segments up to where the film ends for good, if that is known."""

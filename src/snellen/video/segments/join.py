@@ -56,17 +56,9 @@ def join(
     info: MediaInfo,
     copier: Copier,
 ) -> JoiningSink:
-    """Write the output; return the sink, which is finished.
+    """Write the output of all segments of a store; return the sink, which is finished.
 
-    Parameters
-    ----------
-    store : Store
-        Where the segments are.
-    records : sequence of Record
-        All of them, in their order.
-    file : Path
-    muxer, plan, info, copier
-        As of `Sink`; `copier.end` is known.
+    The other parameters are as of `Sink`; `copier.end` is known.
     """
     assert store.plan is not None and info.path is not None
     sink = JoiningSink(file, muxer, plan, info, copier, store.plan.threads)
@@ -93,14 +85,7 @@ def decodable(store: Store, records: Sequence[Record], step: Fraction) -> Iterat
     """Yield the packets of all segments, with decoding times that rise over the whole film.
 
     Those that encoders give overlap at a cut. Each packet is decoded as early as the one before it
-    by `delay` is shown.
-
-    Parameters
-    ----------
-    store : Store
-    records : sequence of Record
-    step : Fraction
-        Usual distance of two frames, in ticks.
+    by `delay` is shown; `step` is the usual distance of two frames, in ticks.
     """
     delay = max((one.delay for one in records), default=0)
     due: deque[int] = deque()

@@ -22,15 +22,7 @@ MOST = 1 << 60
 
 
 class PacketWriter:
-    """Writes packets into a file.
-
-    Attributes
-    ----------
-    size : int
-        Bytes so far.
-    times : list of int
-        Of the packets, in decoding order.
-    """
+    """Writes packets into a file, `size` bytes so far; `times` are theirs, in decoding order."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._sum = file, sha256()

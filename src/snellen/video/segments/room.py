@@ -18,18 +18,9 @@ _ADVICE = "make room and run the same command again: it goes on with the finishe
 
 
 class Room:
-    """Refuses to go on where a disk is full soon; says beforehand that a film will not fit.
+    """Refuses to go on where the disk of a folder is full soon.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the segments, beside the output.
-    source : Path or None
-        The input.
-    frames : int
-        Of the whole input.
-    say : callable
-        Receives the warning, once.
+    Before, `say` receives once that a film of so many frames in all will not fit.
     """
 
     def __init__(
@@ -39,14 +30,9 @@ class Room:
         self._say: Callable[[str], None] | None = say
 
     def check(self, size: int, known: int, frames: int) -> None:
-        """Look before the next segment; OutputError: it will not fit.
+        """Look before the next segment, which has so many frames; OutputError: it will not fit.
 
-        Parameters
-        ----------
-        size : int
-            Bytes of the segments that are finished.
-        known, frames : int
-            Frames of the input in these, and in the next segment.
+        Those that are finished have `size` bytes, of `known` frames.
         """
         free = self._free()
         if not known:

@@ -16,15 +16,7 @@ from snellen.errors import InputError, OutputError
 from snellen.files import atomic
 from snellen.files.existing import BusyError
 from snellen.video.messages import counted
-from snellen.video.segments.folder import (
-    LOCK,
-    MANIFEST,
-    PACKETS,
-    RECORD,
-    check_ours,
-    make,
-    remove,
-)
+from snellen.video.segments.folder import LOCK, MANIFEST, PACKETS, RECORD, check_ours, make, remove
 from snellen.video.segments.manifest import (
     VERSION,
     Cuts,
@@ -51,7 +43,6 @@ class Store:
 
     Parameters
     ----------
-    folder : Path
     made_by : Mapping of str to Any
         What segments must have in common, as JSON has it: input, settings, versions.
     planned : bool
@@ -88,12 +79,9 @@ class Store:
     def open(self) -> None:
         """Read the manifest, if there is one, and lock the folder.
 
-        Raises
-        ------
-        InputError
-            Another run uses it, its segments are of other settings, another input or a manifest of
-            another format, it has files that are none of ours, or others can write into it; or
-            there is no plan, although another run has written it.
+        InputError: another run uses it, its segments are of other settings, another input or a
+        manifest of another format, it has files that are none of ours, or others can write into it;
+        or there is no plan, although another run has written it.
         """
         if not os.path.lexists(self.folder):
             self._check_planned()
@@ -303,11 +291,7 @@ def is_store(folder: Path) -> bool:
 def discard(folder: Path) -> bool:
     """Remove a folder of segments that no run uses; return whether there was one.
 
-    Raises
-    ------
-    InputError
-        Another run is at work in it, it is no folder of this user's, or has files that are none of
-        ours.
+    InputError: another run is at work in it, or it is none of ours.
     """
     if not is_store(folder):
         return False

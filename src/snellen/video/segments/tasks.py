@@ -16,28 +16,10 @@ from snellen.video.source.decode import LEAD
 
 
 class Tasks:
-    """The tasks of a film's segments.
-
-    Parameters
-    ----------
-    cuts : Cuts
-        How the film is cut.
-    info : MediaInfo
-        Of the input.
-    plan : Plan
-        Of the video stream.
-    output : Output
-    file : callable
-        Returns where the packets of a segment are, by its number.
-    """
+    """The tasks of a film's segments; `file` returns where a segment's packets are, by number."""
 
     def __init__(
-        self,
-        cuts: Cuts,
-        info: MediaInfo,
-        plan: Plan,
-        output: Output,
-        file: Callable[[int], Path],
+        self, cuts: Cuts, info: MediaInfo, plan: Plan, output: Output, file: Callable[[int], Path]
     ) -> None:
         self._cuts, self._info, self._plan = cuts, info, plan
         self._output, self._file = output, file
