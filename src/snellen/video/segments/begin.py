@@ -32,12 +32,7 @@ from snellen.video.sink.output import Output
 
 
 def begun(
-    how: Segments,
-    info: MediaInfo,
-    step: Step,
-    plan: Plan,
-    output: Output,
-    hunt: Hunt | None = None,
+    how: Segments, info: MediaInfo, step: Step, plan: Plan, output: Output, hunt: Hunt | None = None
 ) -> Film | None:
     """Return a film whose plan is written, new or that of an earlier run; None: in one piece.
 

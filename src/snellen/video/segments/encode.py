@@ -45,10 +45,7 @@ _SEI = (39, 40)
 
 
 def encode_segment(
-    task: SegmentTask,
-    step: Step,
-    meter: Meter,
-    writing: Writing = atomic.rewriting,
+    task: SegmentTask, step: Step, meter: Meter, writing: Writing = atomic.rewriting
 ) -> Record:
     """Encode a segment into its file; return what became of it.
 

@@ -62,7 +62,7 @@ class DeferredError(Exception):
 
 @contextmanager
 def deferring(which: str) -> Iterator[None]:
-    """Within the block, CUT or LONG films are not made: DeferredError is raised before work starts."""
+    """Within the block, CUT or LONG films raise DeferredError before work starts."""
     token = _which.set(which)
     try:
         yield

@@ -146,10 +146,7 @@ class Source:
             self._flow.clock.moved,
             self._flow.variable_rate,
             self._fields.notice,
-            (
-                *(pictures.losses() if pictures else ()),
-                *self._reader.damage.complaints.beside(),
-            ),
+            (*(pictures.losses() if pictures else ()), *self._reader.damage.complaints.beside()),
             self._flow.transparent,
             self._flow.changes,
         )
