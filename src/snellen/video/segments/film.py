@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import av
@@ -88,12 +87,7 @@ class Film:
     def __enter__(self) -> Film:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         done, cuts = len(self._store.records), self.cuts
         if error is not None and done and not self._how.only_join:
             self._how.say(

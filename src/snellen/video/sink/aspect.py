@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from snellen.errors import OutputError
 from snellen.files.containers import Y4M
 from snellen.frames.frame import Format
-from snellen.video.ffmpeg import name
+from snellen.video.sink.output import CompleteWriter
 
 _MATROSKA = ("matroska", "webm")
 _ROOM = "\x01" * 40
@@ -85,26 +85,23 @@ def display_size(width: int, height: int, ratio: Fraction) -> tuple[int, int]:
     return max(1, round(width * ratio)), height
 
 
-class _Y4MWriter:
+class _Y4MWriter(CompleteWriter):
     """Passes a y4m film on, with the ratio in its first line."""
 
     def __init__(self, stream: BinaryIO, ratio: Fraction) -> None:
-        self._stream, self._ratio = stream, ratio
+        super().__init__(stream)
+        self._ratio = ratio
         self._header: bytes | None = b""
-        self.name = name(stream)
 
-    def write(self, data: bytes) -> int | None:
-        """Write some bytes; return how many of them, as a raw file does."""
+    def write(self, data: bytes) -> int:
+        """Write all of `data`; the first line when it is complete."""
         if self._header is None:
-            return self._stream.write(data)
+            return super().write(data)
         self._header += bytes(data)
         line, end, rest = self._header.partition(b"\n")
         if end:
             stated = b" A%d:%d" % self._ratio.as_integer_ratio()
-            left = memoryview(re.sub(rb" A\d+:\d+", stated, line, count=1) + end + rest)
-            while left:
-                done = self._stream.write(left)
-                left = left[len(left) if done is None else done :]
+            super().write(re.sub(rb" A\d+:\d+", stated, line, count=1) + end + rest)
             self._header = None
         return len(data)
 
@@ -176,7 +173,6 @@ def _size(value: int, least: int) -> bytes:
 
 
 def _children(data: bytes) -> list[tuple[int, bytes]]:
-    """Return identifiers and contents of the elements in another one."""
     found, at = [], 0
     while at < len(data):
         kind, first = _number(data, at, marked=True)
@@ -187,7 +183,6 @@ def _children(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _found(file: BinaryIO, at: int, end: int | None, wanted: int) -> tuple[int, int]:
-    """Return where the contents of an element are."""
     while end is None or at < end:
         file.seek(at)
         head = file.read(12)

@@ -45,11 +45,9 @@ def check(codec: str, encoding: Encoding) -> None:
             found = [name for name in (key, *inner) if name in _RATES]
             found += [key] if (key, value) == ("tune", "lossless") else []
             if found:
-                raise InputError(
-                    f"got `{target.parameter}` with the encoder's option {found[0]}, which decides "
-                    "on the quality, too",
-                    parameter=target.parameter,
-                    advice="leave one of them out",
+                raise _both(
+                    target.parameter,
+                    f"with the encoder's option {found[0]}, which decides on the quality, too",
                 )
     if encoding.max_bitrate is None:
         return
@@ -62,11 +60,11 @@ def check(codec: str, encoding: Encoding) -> None:
         )
     for key in encoding.options:
         if key in ("maxrate", "b", "qp", "lossless"):
-            raise InputError(
-                f"got `max_bitrate` with the encoder's option {key}",
-                parameter="max_bitrate",
-                advice="leave one of them out",
-            )
+            raise _both("max_bitrate", f"with the encoder's option {key}")
+
+
+def _both(name: str, other: str) -> InputError:
+    return InputError(f"got `{name}` {other}", parameter=name, advice="leave one of them out")
 
 
 def _inner(parameters: str) -> list[str]:
@@ -79,11 +77,7 @@ def _check_once(codec: str, encoding: Encoding, name: str, parameters: tuple[str
     for key in traits(codec).parameters:
         both = [one for one in _inner(encoding.options.get(key, "")) if one in parameters]
         if both:
-            raise InputError(
-                f"got `{name}` and {both[0]} in the encoder's option {key}, which replaces it",
-                parameter=name,
-                advice="leave one of them out",
-            )
+            raise _both(name, f"and {both[0]} in the encoder's option {key}, which replaces it")
 
 
 def _searched() -> str:

@@ -18,6 +18,7 @@ from snellen.files.containers import Y4M
 from snellen.files.opening import raw
 from snellen.video.media import PictureInfo, StreamInfo
 from snellen.video.source.ends.mp4 import description
+from snellen.video.source.ends.parts import read_at
 from snellen.video.source.stream_info import rate_of, stream_info
 from snellen.video.timestamps import fraction
 
@@ -161,8 +162,7 @@ def _time_code(stream: Stream, path: Path) -> str | None:
     with raw(path) as file:
         file.seek(0, 2)
         stated = description(file, file.tell(), stream.id)
-        file.seek(places[0].pos)
-        first = file.read(4)
+        first = read_at(file, places[0].pos, 4)
     if len(stated) <= _RATE or stated[_KIND] != b"tmcd" or len(first) < 4:
         return None
     flags, rate = int.from_bytes(stated[_FLAGS], "big"), stated[_RATE]

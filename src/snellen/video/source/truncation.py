@@ -20,6 +20,7 @@ from snellen.files.opening import raw
 from snellen.files.remote import Remote
 from snellen.video.opening import video_of
 from snellen.video.source.ends import matroska, mp4, mpeg, nut, simple
+from snellen.video.source.ends.parts import read_at
 from snellen.video.timestamps import fraction
 
 _WALKS: dict[str, Callable[[BinaryIO, int], str | None]] = {
@@ -136,9 +137,7 @@ def headerless(file: BinaryIO, path: Path, format: str) -> str | None:
     beginning, suffix = _BEGINNINGS.get(format), path.suffix.lower()
     if beginning is None or not container(suffix).header:
         return None
-    file.seek(0)
-    head = file.read(_HEAD)
-    before, found, _ = head.partition(beginning)
+    before, found, _ = read_at(file, 0, _HEAD).partition(beginning)
     if found and not before.strip(b"\0"):
         return None
     return (
@@ -167,8 +166,7 @@ def frames_after(
 def _later(
     latest: int, stream: VideoStream, packet: Packet[Any] | None
 ) -> list[tuple[VideoFrame, int]]:
-    try:
+    with suppress(av.FFmpegError, ValueError):
         frames = stream.decode(packet)
-    except (av.FFmpegError, ValueError):
-        return []
-    return [(one, one.pts) for one in frames if one.pts is not None and one.pts > latest]
+        return [(one, one.pts) for one in frames if one.pts is not None and one.pts > latest]
+    return []

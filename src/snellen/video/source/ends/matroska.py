@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from snellen.video.source.ends.parts import within
+from snellen.video.source.ends.parts import read_at, within
 
 _HEADER, _SEGMENT, _CLUSTER = 0x1A45DFA3, 0x18538067, 0x1F43B675
 _NAMES = {
@@ -26,8 +26,7 @@ def elements(file: BinaryIO, size: int) -> str | None:
     """
     at = 0
     while at < size:
-        file.seek(at)
-        head = file.read(12)
+        head = read_at(file, at, 12)
         kind, used = _number(head, keep=True)
         if not used:
             return within("an element's header", len(head), 12) if _is_begun(head) else None

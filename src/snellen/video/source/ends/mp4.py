@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO
 
-from snellen.video.source.ends.parts import before, within
+from snellen.video.source.ends.parts import before, read_at, within
 
 _BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"sidx", b"ssix", b"mfra", b"meta", b"uuid",
           b"free", b"skip", b"wide", b"emsg", b"prft", b"pnot", b"pdin", b"udta"}  # fmt: skip
@@ -60,8 +60,7 @@ def boxes(file: BinaryIO, size: int, whole: bool) -> str | None:
 
 def _head(file: BinaryIO, at: int) -> tuple[bytes, int, bytes]:
     """Return the bytes of a box's header, its length and its type."""
-    file.seek(at)
-    head = file.read(16)
+    head = read_at(file, at, 16)
     length = int.from_bytes(head[8:16] if head[:4] == b"\0\0\0\1" else head[:4], "big")
     return head, length, head[4:8]
 
@@ -82,8 +81,7 @@ def fragment_samples(file: BinaryIO, size: int, track: int) -> int:
     found = 0
     for at, length, kind in _top_level(file, size):
         if kind == b"moof" and at + length <= size and length <= _MOST:
-            file.seek(at)
-            found += _samples(file.read(length), track)
+            found += _samples(read_at(file, at, length), track)
     return found
 
 
@@ -121,8 +119,7 @@ def _index(file: BinaryIO, size: int) -> bytes:
     """Return the content of the box of all tables; nothing where it is not there, or huge."""
     for at, length, kind in _top_level(file, size):
         if kind == b"moov":
-            file.seek(at + 8)
-            return file.read(length - 8) if length <= _MOST else b""
+            return read_at(file, at + 8, length - 8) if length <= _MOST else b""
     return b""
 
 
@@ -144,9 +141,7 @@ def _tables(index: bytes, track: int) -> dict[bytes, bytes]:
 
 def _samples(fragment: bytes, track: int) -> int:
     found = 0
-    for kind, part in _children(fragment[8:]):
-        if kind != b"traf":
-            continue
+    for part in (part for kind, part in _children(fragment[8:]) if kind == b"traf"):
         inside = list(_children(part))
         if any(k == b"tfhd" and int.from_bytes(body[4:8], "big") == track for k, body in inside):
             found += sum(int.from_bytes(body[4:8], "big") for k, body in inside if k == b"trun")
@@ -154,7 +149,6 @@ def _samples(fragment: bytes, track: int) -> int:
 
 
 def _children(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the names and contents of boxes."""
     at = 0
     while at + 8 <= len(data):
         length = int.from_bytes(data[at : at + 4], "big")
@@ -165,16 +159,13 @@ def _children(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _begins(file: BinaryIO, at: int) -> bool:
-    """Return whether a known box begins here."""
-    file.seek(at)
-    head = file.read(8)
+    head = read_at(file, at, 8)
     return head[4:] in _BOXES and int.from_bytes(head[:4], "big") != 0
 
 
 def _holds_fragment(file: BinaryIO, at: int, length: int) -> bool:
     """Return whether this box, of an unknown name, has a fragment's contents."""
-    file.seek(at + 8)
-    return _PART.search(file.read(min(length - 8, 64))) is not None
+    return _PART.search(read_at(file, at + 8, min(length - 8, 64))) is not None
 
 
 def _ends(file: BinaryIO, at: int, length: bytes, size: int) -> bool:
@@ -187,8 +178,7 @@ def _behind(file: BinaryIO, at: int, size: int) -> str | None:
     """Return a sentence if a fragment lies behind data that are no box: FFmpeg stops there."""
     start, rest = at, b""
     while at < size:
-        file.seek(at)
-        block = file.read(_BLOCK)
+        block = read_at(file, at, _BLOCK)
         if not block:
             break
         data = rest + block
@@ -204,8 +194,7 @@ def _behind(file: BinaryIO, at: int, size: int) -> str | None:
 
 def _indexed(file: BinaryIO, at: int, length: int) -> int:
     """Return how many bytes behind a segment index it describes (8.16.3)."""
-    file.seek(at + 8)
-    body = file.read(min(length - 8, 1 << 20))
+    body = read_at(file, at + 8, min(length - 8, 1 << 20))
     wide = body[:1] != b"\0"
     first = int.from_bytes(body[20:28] if wide else body[16:20], "big")
     at = 30 if wide else 22

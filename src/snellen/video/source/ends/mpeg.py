@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from snellen.video.source.ends.parts import before, within
+from snellen.video.source.ends.parts import before, read_at, within
 
 _SYNC = 0x47
 """First byte of a transport stream's packet."""
@@ -40,8 +40,7 @@ _PADDING = re.compile(rb"\0+(?=\0\0\x01\xba[\x20-\x2f])")
 
 def transport(file: BinaryIO, size: int) -> str | None:
     """Check whether a transport stream ends within a packet of 188, 192 or 204 bytes."""
-    file.seek(0)
-    head = file.read(204 * (_SYNC_COUNT + 1))
+    head = read_at(file, 0, 204 * (_SYNC_COUNT + 1))
     for length, lead in ((188, 0), (192, 4), (204, 0)):
         for start in range(lead, length + lead):  # a recording may begin anywhere
             marks = head[start::length][:_SYNC_COUNT]
@@ -60,11 +59,13 @@ def skipped(file: BinaryIO, first: int, last: int, around: bool) -> bool:
     before the first position until behind the last one: of 16 missing packets of a stream its own
     do not tell, and those of sound and tables may lie further apart.
     """
-    file.seek(first)
-    lead, length = _form(file.read(_FEW))
+    lead, length = _form(read_at(file, first, _FEW))
     behind = min(first // length, _AROUND) * length if around else 0
-    file.seek(first - behind)
-    data = file.read(min(last - first, _REGION) + behind + (_AROUND if around else 2) * length)
+    data = read_at(
+        file,
+        first - behind,
+        min(last - first, _REGION) + behind + (_AROUND if around else 2) * length,
+    )
     first, last = behind, behind + last - first
     counters: dict[int, int] = {}
     own: int | None = None
@@ -77,7 +78,7 @@ def skipped(file: BinaryIO, first: int, last: int, around: bool) -> bool:
                 return True
             counters = {}
             continue
-        stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
+        stream, counter = _numbers(data, at)
         anew = data[at + 3] & 0x20 and data[at + 4] and data[at + 5] & 0x80
         before = counters.get(stream)
         if stream == _NULL or not data[at + 3] & 0x10:
@@ -100,11 +101,9 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
     of all streams begin with one number. What is lost does not send times `back`; where they go on,
     the counter of a table must break, too. At `first` a packet of the stream begins.
     """
-    file.seek(first)
-    lead, length = _form(file.read(_FEW))
+    lead, length = _form(read_at(file, first, _FEW))
     behind = min(first // length, _BEHIND) * length
-    file.seek(first - behind)
-    data = file.read(behind + _FEW)
+    data = read_at(file, first - behind, behind + _FEW)
     own: int | None = None
     tables: dict[int, int] = {}
     before, anew = b"", back
@@ -112,7 +111,7 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
     for at in range(lead, len(data) - 188 + 1, length):
         if data[at] != _SYNC or data[at + 1] & 0x80:
             return False
-        stream, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
+        stream, counter = _numbers(data, at)
         if stream == _NULL or not data[at + 3] & 0x10:
             continue
         if stream < _TABLES:
@@ -134,6 +133,11 @@ def joined(file: BinaryIO, first: int, back: bool) -> bool:
     return False
 
 
+def _numbers(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number of a packet's stream, and its counter."""
+    return int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
+
+
 def _form(data: bytes) -> tuple[int, int]:
     """Return where packets of a transport stream begin, and their distance."""
     return max(
@@ -144,8 +148,7 @@ def _form(data: bytes) -> tuple[int, int]:
 
 def program(file: BinaryIO, size: int) -> str | None:
     """Check whether a program stream ends within a packet, by its last packs."""
-    file.seek(max(0, size - _TAIL))
-    tail = file.read(_TAIL)
+    tail = read_at(file, max(0, size - _TAIL), _TAIL)
     at, pack = tail.find(_PACK), False
     while 0 <= at < len(tail):
         code = tail[at : at + 4]
@@ -173,8 +176,7 @@ def erased(file: BinaryIO, first: int, last: int) -> bool:
     some before one, to reach a bit rate.
     """
     end = min(last - first, _REGION)
-    file.seek(first)
-    data = file.read(end + _HEADER)
+    data = read_at(file, first, end + _HEADER)
     at = 0
     while at < end:
         code = data[at : at + 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
-from snellen.video.source.ends.parts import within
+from snellen.video.source.ends.parts import read_at, within
 
 _MAIN = bytes.fromhex("4e4d7a561f5f04ad")
 _SYNCPOINT = bytes.fromhex("4e4be4adeeca4569")
@@ -64,11 +64,9 @@ class _Numbers:
 
 def frames(file: BinaryIO, size: int) -> str | None:
     """Check whether the file ends within a frame, or within a packet with a start code."""
-    file.seek(0)
-    head = file.read(_MOST)
+    head = read_at(file, 0, _MOST)
     begin = head.find(_MAIN)
-    file.seek(max(0, size - 4 * _MOST))
-    tail = file.read(4 * _MOST)
+    tail = read_at(file, max(0, size - 4 * _MOST), 4 * _MOST)
     at = tail.rfind(_SYNCPOINT)
     if begin < 0 or at < 0:
         return None

@@ -1,6 +1,14 @@
-"""Messages about a file that ends early."""
+"""The walks of all containers share this: reading, and messages about a file that ends early."""
 
 from __future__ import annotations
+
+from typing import BinaryIO
+
+
+def read_at(file: BinaryIO, at: int, count: int) -> bytes:
+    """Return so many bytes from a place on; fewer at the end of the file."""
+    file.seek(at)
+    return file.read(count)
 
 
 def within(where: str, there: int, promised: int) -> str:

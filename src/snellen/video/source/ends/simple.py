@@ -6,7 +6,7 @@ import struct
 from typing import BinaryIO
 
 from snellen.video.animations import GIF_EXTENSION, GIF_IMAGE, GIF_TRAILER, gif_blocks
-from snellen.video.source.ends.parts import before, within
+from snellen.video.source.ends.parts import before, read_at, within
 
 _MXF_KEY = bytes.fromhex("060e2b34")
 _MXF_PARTITION = bytes.fromhex("060e2b34020501010d010201")
@@ -18,8 +18,7 @@ def apng(file: BinaryIO, size: int) -> str | None:
     """Walk the chunks of an animated PNG (PNG specification, 5.3): length, name, data, checksum."""
     at = 8
     while at < size:
-        file.seek(at)
-        head = file.read(8)
+        head = read_at(file, at, 8)
         length = 12 + int.from_bytes(head[:4], "big")
         if len(head) < 8 or at + length > size:
             return within("a chunk", size - at, length if len(head) == 8 else 12)
@@ -31,8 +30,7 @@ def apng(file: BinaryIO, size: int) -> str | None:
 
 def dv(file: BinaryIO, size: int) -> str | None:
     """Check whether raw DV (IEC 61834) ends within a frame of 25 Mbit/s: they have one size."""
-    file.seek(0)
-    head = file.read(480)
+    head = read_at(file, 0, 480)
     if len(head) < 480 or head[:1] != b"\x1f" or head[451] & 0x1F:  # another rate
         return None
     length = 144_000 if head[3] & 0x80 else 120_000
@@ -42,8 +40,7 @@ def dv(file: BinaryIO, size: int) -> str | None:
 
 def gif(file: BinaryIO, size: int) -> str | None:
     """Walk the blocks of GIF89a (15 to 27) up to the trailer; what follows it does not matter."""
-    file.seek(0)
-    head = file.read(13)
+    head = read_at(file, 0, 13)
     if head[:3] != b"GIF" or len(head) < 13:
         return None
     for block in gif_blocks(file):
@@ -62,15 +59,13 @@ def ivf(file: BinaryIO, size: int) -> str | None:
 
     Compare their number, or their time, with what the header states.
     """
-    file.seek(0)
-    head = file.read(32)
+    head = read_at(file, 0, 32)
     if head[:4] != b"DKIF" or len(head) < 32:
         return None
     at, stated = int.from_bytes(head[6:8], "little"), int.from_bytes(head[24:28], "little")
     count, times = 0, [0, 0]
     while at < size:
-        file.seek(at)
-        head = file.read(12)
+        head = read_at(file, at, 12)
         length = int.from_bytes(head[:4], "little")
         if len(head) < 12 or at + 12 + length > size:
             return within("a frame", size - at, 12 + length)
@@ -90,8 +85,7 @@ def mxf(file: BinaryIO, size: int) -> str | None:
     """
     at = 0
     while at < size:
-        file.seek(at)
-        head = file.read(25)
+        head = read_at(file, at, 25)
         if head[:4] != _MXF_KEY[: len(head)]:
             return None  # what follows the film
         more = head[16] & 0x7F if len(head) > 16 and head[16] & 0x80 else 0
@@ -102,8 +96,7 @@ def mxf(file: BinaryIO, size: int) -> str | None:
         if begin + length > size:
             return within("a packet", size - at, begin + length - at)
         if at == 0 and head[:12] == _MXF_PARTITION:
-            file.seek(begin + _MXF_FOOTER - 4)
-            footer = int.from_bytes(file.read(8), "big")
+            footer = int.from_bytes(read_at(file, begin + _MXF_FOOTER - 4, 8), "big")
             if footer >= size:
                 return before("its footer")
         at = begin + length
@@ -122,8 +115,7 @@ _ASF_MOST = 1 << 22
 
 def asf(file: BinaryIO, size: int) -> str | None:
     """Compare the stated number of packets with the file; of a live stream check the last one."""
-    file.seek(0)
-    head = file.read(_ASF_MOST)
+    head = read_at(file, 0, _ASF_MOST)
     at = head.find(_ASF_PROPERTIES)
     if head[:16] != _ASF_HEADER or at < 0 or len(head) < at + 104:
         return None
@@ -133,16 +125,14 @@ def asf(file: BinaryIO, size: int) -> str | None:
     length = int.from_bytes(head[at + 96 : at + 100], "little")
     if start > size:
         return within("its header", size, start)
-    file.seek(start)
-    data = file.read(24)
+    data = read_at(file, start, 24)
     if data[:16] != _ASF_DATA or not length:
         return within("its header", size, start + 50) if start + 50 > size else None
     start += 50
     if count and not flags & _ASF_BROADCAST:
         need = start + count * length
         return within("its data packets", size - start, need - start) if need > size else None
-    file.seek(max(start, size - _ASF_MOST))
-    tail = file.read(_ASF_MOST)
+    tail = read_at(file, max(start, size - _ASF_MOST), _ASF_MOST)
     index = tail.rfind(_ASF_INDEX)
     if index >= 0 and (size - len(tail) + index - start) % length == 0:
         return None
@@ -164,8 +154,7 @@ def avi(file: BinaryIO, size: int) -> str | None:
     """Walk the RIFF lists; in one of unknown length, its chunks."""
     at = 0
     while at < size:
-        file.seek(at)
-        head = file.read(_AVI_HEADER)
+        head = read_at(file, at, _AVI_HEADER)
         if not _is_avi_chunk(head[:4]):
             return None  # what follows the film
         length = int.from_bytes(head[4:], "little")
@@ -194,16 +183,14 @@ _FLV_SLACK = 0.1
 
 def flv(file: BinaryIO, size: int) -> str | None:
     """Walk the tags: type, length, time, data, length of all this."""
-    file.seek(0)
-    head = file.read(9)
+    head = read_at(file, 0, 9)
     if head[:3] != b"FLV":
         return None
     at = int.from_bytes(head[5:9], "big") + 4
     stated: dict[str, float] = {}
     last = shown = widest = 0
     while at < size:
-        file.seek(at)
-        head = file.read(11)
+        head = read_at(file, at, 11)
         kind, length = head[0] & 0x1F, int.from_bytes(head[1:4], "big")
         if kind not in (_FLV_SOUND, _FLV_VIDEO, _FLV_SCRIPT):
             break  # what follows the film, or is broken
@@ -258,8 +245,7 @@ def ogg(file: BinaryIO, size: int) -> str | None:
     numbers: dict[bytes, int] = {}
     open_video: set[bytes] = set()
     while at < size:
-        file.seek(at)
-        head = file.read(27)
+        head = read_at(file, at, 27)
         if head[:4] != b"OggS"[: len(head)]:
             break  # what follows the film
         table = file.read(head[26]) if len(head) == 27 else b""
