@@ -195,7 +195,7 @@ class Encoding(Brief):
 
 
 def _bit_rate(value: object) -> int | None:
-    """Return bits a second (InputError: no such rate); None: None."""
+    """Return bits a second; InputError: no such rate."""
     if value is None:
         return None
     found = integer(value)

@@ -49,15 +49,12 @@ class Flow:
     ----------
     clock : Clock
         Times of the frames, in ticks of `time_base` seconds.
-    rate : Fraction
-        Frames a second, on average.
     begin, end : Fraction
         Where the clip begins and ends, in seconds of the container's clock; `end` is None where it
         is not known.
-    zero : Fraction
-        Seconds of the container's clock that are time 0 of the frames; from the first frame on.
-    picture : PictureInfo
-        Description of the pictures; from the first frame on.
+    picture, zero : PictureInfo, Fraction
+        From the first frame on: its description, and the seconds of the container's clock that are
+        time 0 of the frames.
     with_alpha : bool
         Whether frames have their alpha channel, if there is one.
     variable_rate : bool

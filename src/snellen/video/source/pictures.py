@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,10 @@ _LAYOUTS = {
     (4, 16): "rgba64le",
 }  # fmt: skip
 """FFmpeg's pixel formats by channels and bits."""
+_UNREAD, _HARMED = "could not be read, and left out", "damaged"
+_CHANGED = "changed, or exchanged, while the film was read"
+_ROUNDED = "of 16 bits, rounded to 8 as the first one"
+_GREYED = "in colour, made grey as the first one"
 _TOLD = 3
 """Pictures that are named for each kind of damage."""
 
@@ -36,26 +40,9 @@ class Pictures:
     All pictures are given the depth and the channels of the first one; a picture of another size
     ends the stream. One that cannot be read leaves a gap of its duration.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        In order.
-    rate : Fraction
-        Pictures a second.
-    name : str
-        What messages call the sequence.
-
-    Attributes
-    ----------
-    count : int
-        How many pictures there are.
-    lost : tuple of str
-        What of the first picture does not go into a film; it stands for the others.
-
-    Raises
-    ------
-    InputError
-        The first picture cannot be read, or has float samples.
+    `rate` is pictures a second, `name` that of the sequence in messages. Of the `count` pictures
+    the first one stands for all: `lost` is what of it does not go into a film. InputError: it
+    cannot be read, or has float samples.
     """
 
     def __init__(self, files: Sequence[Path], rate: Fraction, name: str) -> None:
@@ -72,14 +59,9 @@ class Pictures:
         channels = max(_channels(one) for one in ends if one is not None)
         self._layout = (max(channels, _channels(first)), 8 * first.pixels.dtype.itemsize)
         self._size = first.pixels.shape[:2]
-        self._number = 0
-        self._ended = False
-        self._harmed: list[str] = []
-        self._unread: list[str] = []
-        self._changed: list[str] = []
-        self._rounded: list[str] = []
-        self._greyed: list[str] = []
-        self._late: dict[str, list[str]] = {}  # names of pictures by what is lost of them
+        self._number, self._ended = 0, False
+        self._damaged: dict[str, list[str]] = {what: [] for what in (_UNREAD, _HARMED, _CHANGED)}
+        self._late: dict[str, list[str]] = {_ROUNDED: [], _GREYED: []}  # and what else is lost
         self._other: str | None = None
         self._data = bytearray()
         self._out, self._stream = self._begin()
@@ -107,30 +89,20 @@ class Pictures:
 
     def damage(self) -> tuple[str, ...]:
         """Return a sentence for each kind of damage so far."""
-        found = []
-        for names, what in (
-            (self._unread, "could not be read, and left out"),
-            (self._harmed, "damaged"),
-            (self._changed, "changed, or exchanged, while the film was read"),
-        ):
-            found += self._counted(names, what)
-        return (*found, *([self._other] if self._other is not None else ()))
+        other = () if self._other is None else (self._other,)
+        return (*self._counted(self._damaged), *other)
 
     def losses(self) -> tuple[str, ...]:
         """Return a sentence for each kind of loss so far that later pictures brought."""
-        return (
-            *self._counted(self._rounded, "of 16 bits, rounded to 8 as the first one"),
-            *self._counted(self._greyed, "in colour, made grey as the first one"),
-            *(text for what, names in self._late.items() for text in self._counted(names, what)),
-        )
+        return tuple(self._counted(self._late))
 
-    def _counted(self, names: Sequence[str], what: str) -> list[str]:
-        """Return a sentence about the pictures of a list, if there are any."""
-        if not names:
-            return []
-        more = len(names) - _TOLD
-        text = ", ".join(names[:_TOLD]) + (f" and {more} more" if more > 0 else "")
-        return [f"{len(names)} of {self.count} pictures {what} ({text})"]
+    def _counted(self, kinds: Mapping[str, Sequence[str]]) -> Iterator[str]:
+        """Yield a sentence about the pictures of each kind, if there are any."""
+        for what, names in kinds.items():
+            more = len(names) - _TOLD
+            text = ", ".join(names[:_TOLD]) + (f" and {more} more" if more > 0 else "")
+            if names:
+                yield f"{len(names)} of {self.count} pictures {what} ({text})"
 
     def _begin(self) -> tuple[OutputContainer, VideoStream]:
         target: Any = self
@@ -154,7 +126,7 @@ class Pictures:
             picture = self._first or self._read(number)
             self._first = None
         except InputError as error:
-            self._unread.append(str(error))
+            self._damaged[_UNREAD].append(str(error))
             return
         if picture.pixels.shape[:2] != self._size:
             (height, width), (h, w) = self._size, picture.pixels.shape[:2]
@@ -167,7 +139,7 @@ class Pictures:
             if what not in self.lost:
                 self._late.setdefault(f"have what is lost: {what}", []).append(str(file))
         if picture.damage:
-            self._harmed.append(f"{file}: {'; '.join(picture.damage)}")
+            self._damaged[_HARMED].append(f"{file}: {'; '.join(picture.damage)}")
         samples = self._alike(picture.pixels, file)
         packet: Packet[Any] = Packet(samples.tobytes())
         packet.stream = self._stream
@@ -182,7 +154,7 @@ class Pictures:
         file = self._files[number]
         picture = _ordinary(file)
         if _state(file) != self._states[number]:
-            self._changed.append(str(file))
+            self._damaged[_CHANGED].append(str(file))
         return picture
 
     def _alike(self, pixels: npt.NDArray[Any], file: Path) -> npt.NDArray[Any]:
@@ -193,7 +165,7 @@ class Pictures:
         if pixels.ndim == 2 and channels > 1:
             pixels = np.repeat(pixels[..., None], 3, 2)
         elif pixels.ndim == 3 and channels == 1:
-            self._greyed.append(str(file))
+            self._late[_GREYED].append(str(file))
             pixels = np.round(pixels[..., :3] @ np.array((0.2126, 0.7152, 0.0722))).astype(
                 pixels.dtype
             )
@@ -205,7 +177,7 @@ class Pictures:
         if bits == 16 and pixels.dtype == np.uint8:
             return pixels.astype(np.uint16) * 257
         if bits == 8 and pixels.dtype == np.uint16:
-            self._rounded.append(str(file))
+            self._late[_ROUNDED].append(str(file))
             return ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
         return pixels
 

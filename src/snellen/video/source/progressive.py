@@ -27,7 +27,6 @@ from snellen.video.source.stream_info import is_interlaced, rate_of
 
 _TICKS = {"field": 2}
 """Into how many ticks a tick of the decoder's times is divided, by `Clip.deinterlace`."""
-
 _LEFT = (
     "`deinterlace` left it as it is; where that is wrong, `interlaced`=top or bottom says which "
     "field is first"
@@ -46,16 +45,10 @@ class Progressive:
 
     Parameters
     ----------
-    clip : Clip
-        What the user says of interlaced pictures.
-    stream : VideoStream
-        Of the frames.
     time_base : Fraction
         Seconds of a tick of the frames' times.
     path : Path or None
-        The film, if it can be opened once more.
-    what : str
-        What messages call it.
+        The film, `what` in messages, if it can be opened once more.
     looked : bool
         Whether a film without marks has been looked at before: `content` is what was found, or it
         is progressive.
@@ -113,11 +106,7 @@ class Progressive:
     def push(self, frame: VideoFrame | None, step: Fraction) -> list[Timed]:
         """Take a frame (None: there are no more); return those that are ready.
 
-        Parameters
-        ----------
-        frame : VideoFrame or None
-        step : Fraction
-            Usual distance of two results, in their ticks.
+        `step` is the usual distance of two results, in their ticks.
         """
         if frame is not None and self._since is not None and (frame.pts or 0) < self._since:
             return []
@@ -191,8 +180,7 @@ class Progressive:
             seen = f"does not look so ({content})" if content.kind == PROGRESSIVE else str(content)
             self.notice = f"it is not marked as interlaced, and {seen}: {_LEFT}"
             return None
-        rate = rate_of(self._stream)
-        maps = self._clip.map
+        rate, maps = rate_of(self._stream), self._clip.map
         found = unmarked_content(self._path, self._what, frame.height, rate, maps)
         if found is None or found.kind not in (INTERLACED, TELECINED):
             return None
@@ -240,16 +228,14 @@ class Progressive:
                 parameter="interlaced",
                 advice="`deinterlace` beside it makes progressive frames first",
             )
-        found = "is interlaced: each frame holds two moments, which would be blended for good"
         if content is None:  # a pipe
-            found = f"is marked as interlaced, and {found.removeprefix('is interlaced: ')}"
+            found = "is marked as interlaced, and"
         elif content.kind == UNCERTAIN:
-            found = (
-                f"is marked as interlaced, and {content}; if it is, each frame holds two moments, "
-                "which would be blended for good"
-            )
+            found = f"is marked as interlaced, and {content}; if it is,"
+        else:
+            found = "is interlaced:"
         return InputError(
-            f"{self._what} {found}",
+            f"{self._what} {found} each frame holds two moments, which would be blended for good",
             parameter="deinterlace",
             advice="`deinterlace` makes progressive frames first; where it is not so, say "
             "`interlaced`=ignore",
@@ -268,7 +254,6 @@ class _TelecineTimes:
         self._place = 0
 
     def add(self, time: int | None) -> None:
-        """Take the time of a frame that was given."""
         self._given.append(time)
 
     def take(self, step: Fraction) -> int | None:
