@@ -37,16 +37,8 @@ def begun(
     """Return a film whose plan is written, new or that of an earlier run; None: in one piece.
 
     `info` is of the input, as its output is to state it; the step is prepared; `hunt` chooses the
-    encoder's quality of a new plan.
-
-    Raises
-    ------
-    InputError
-        There are segments of other settings or another input, or another run is at work.
-    OutputError
-        The folder cannot be made.
-    DeferredError
-        The film is left to another process: see `executor.deferring`.
+    encoder's quality of a new plan. InputError: there are segments of other settings or another
+    input, or another run is at work. DeferredError: see `executor.deferring`.
     """
     why = hindrance(info, plan, step, output)
     long = is_long(info, plan, step)
@@ -196,15 +188,8 @@ def make_part(
     """Make the segments that `Segments.numbers` names; without any, write the plan.
 
     Numbers beyond the last segment are left out, as in slices of Python; a notice says where there
-    are no others.
-
-    Parameters and errors are those of `convert`, which joins the segments with
-    `Segments.only_join` when all runs have ended.
-
-    Raises
-    ------
-    InputError
-        The film is not made in segments.
+    are no others. Parameters and errors are those of `convert`, which joins the segments with
+    `Segments.only_join` when all runs have ended. InputError: the film is not made in segments.
     """
     how, film = segments, None
     if how is not None:

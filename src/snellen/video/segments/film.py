@@ -118,14 +118,9 @@ class Film:
     def encode(self, step: Step, meter: Meter, given: MediaInfo) -> None:
         """Encode all segments that are not finished, or no longer as they were written.
 
-        The step is prepared; it was made from `given`, the input as it is.
-
-        Raises
-        ------
-        InputError
-            Segments are missing that other runs were to make.
-        OutputError
-            A segment could not be written, or is changed by something else again and again.
+        The step is prepared; it was made from `given`, the input as it is. InputError: segments are
+        missing that other runs were to make. OutputError: one could not be written, or is changed
+        by something else again and again.
         """
         known = len(self._store.records)
         whole = self._whole()

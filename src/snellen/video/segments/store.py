@@ -41,6 +41,9 @@ except ImportError:  # Windows, where an open file cannot be removed
 class Store:
     """The folder beside an output, locked as long as a run uses it.
 
+    `plan` says how the film is cut, if that is decided; `records` are of segments that are
+    finished, by number.
+
     Parameters
     ----------
     made_by : Mapping of str to Any
@@ -50,13 +53,6 @@ class Store:
     shared : bool
         Whether other runs add segments meanwhile: each one's record is in a file of its own, since
         the manifest stays as it is.
-
-    Attributes
-    ----------
-    plan : Cuts or None
-        How the film is cut; None: that is not decided.
-    records : dict of int to Record
-        Segments that are finished, by number.
     """
 
     def __init__(

@@ -33,21 +33,13 @@ def default_codec(
     """Return the encoder for such pictures, among those that the container takes.
 
     Of 10 bits or HDR it is HEVC, since hardly any player takes deep H.264; of AV1 and VP9, where
-    nothing is lost, AV1; else H.264. Transparent pictures decide otherwise.
+    nothing is lost, AV1; else H.264. Of transparent pictures (`alpha`) it is VP9 of VP9 and for
+    WebM, and above 8 bits FFV1 in Matroska and ProRes in mov, unless the user sets a quality or a
+    rate (`rated`), which these two do not take. AV1's presets are numbers: a name means another
+    encoder.
 
-    Parameters
-    ----------
-    picture : PictureInfo
-        Of the input, whose codec FFmpeg calls `source`.
-    bits : int
-        Depth of the samples to be encoded; that of `result`, their format, does not count.
-    preset : str, optional
-        The user's. AV1's are numbers: a name means one of the other encoders.
-    alpha : bool
-        Whether the pictures are transparent: then it is VP9 of VP9 and for WebM, and above 8 bits
-        FFV1 in Matroska and ProRes in mov.
-    rated : bool
-        Whether the user sets a quality or a rate, which these two do not take.
+    FFmpeg calls the input's codec `source`; samples of so many `bits` are encoded, whatever the
+    depth of `result`, the format of the pictures.
     """
     wanted = ["h264"]
     large = min(result.width, result.height) >= traits(encoder_of("hevc")).least

@@ -54,14 +54,8 @@ def choose(
 ) -> Encoder:
     """Return the encoder for such pictures; InputError names a setting that cannot be used.
 
-    Parameters
-    ----------
-    picture : PictureInfo
-        Of the input, whose codec FFmpeg calls `source`.
-    result : Format, optional
-        Of the pictures to be encoded, except for their depth; None: that of the input.
-    alpha : bool
-        Whether the pictures come with an alpha channel, which the encoder gets if it takes one.
+    FFmpeg calls the input's codec `source`. Pictures of the format `result` are encoded (None: that
+    of the input; the depth does not count), with an alpha channel if the encoder takes one.
     """
     requested = _requested(encoding.pix_fmt, alpha)
     raw = muxer == Y4M

@@ -26,21 +26,8 @@ PICTURES = "pictures"
 class Output:
     """The output file, or a stream that is written directly; checked before work starts.
 
-    Parameters
-    ----------
-    source : Path, BinaryIO or None
-        The input, which must not be the output; None: files that are protected already.
-    overwrite : bool
-        Whether an existing file is replaced.
-
-    Attributes
-    ----------
-    name, suffix : str
-        What messages call the output, and its container.
-    muxer : str
-        FFmpeg's name of the container.
-    notes : list of str
-        What else a user may want to know; complete at the end.
+    It must not be the input, `source` (None: files that are protected already). Messages call it
+    `name` and its container `suffix`, FFmpeg `muxer`. `notes` are complete at the end.
     """
 
     def __init__(

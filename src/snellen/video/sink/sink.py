@@ -134,16 +134,9 @@ _MAX_REFUSED = 50
 class Sink:
     """An open output; takes items from one thread at a time.
 
-    Tags and chapters are those of `info`; `threads` as of `encode.add_video`.
-
-    Attributes
-    ----------
-    written : int
-        Frames given to the encoder so far.
-    refused : int
-        Packets so far that the muxer did not take.
-    damage : tuple of str
-        What was damaged in streams that were encoded anew; complete when `finish` returns.
+    Tags and chapters are those of `info`; `threads` as of `encode.add_video`. So far `written`
+    frames were given to the encoder, and the muxer has `refused` so many packets. `damage` of
+    streams that were encoded anew is complete when `finish` returns.
     """
 
     def __init__(

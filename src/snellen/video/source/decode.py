@@ -40,14 +40,13 @@ _UNCERTAIN = 100
 
 
 class Source:
-    """An open input whose first frame has been decoded.
+    """An open input whose first frame has been decoded: a file, a stream of y4m, or image files.
+
+    `name` is what messages call it. While a thread reads it (`busy`), `close` leaves the container
+    open, since closing it under the thread would crash.
 
     Parameters
     ----------
-    source : Path, BinaryIO or Pictures
-        A video file, a binary stream of y4m, or image files.
-    decoder : str
-        "auto", "cpu" or "nvdec".
     lead : Fraction
         Seconds before the clip's start at which reading begins.
     looked, content
@@ -58,14 +57,6 @@ class Source:
     given : PictureInfo, optional
         Description of the film's first frame, where the clip is a later part of a film: the frames
         are watched against it. None: against the clip's own.
-
-    Attributes
-    ----------
-    name : str
-        What messages call the input.
-    busy : bool
-        Whether a thread reads it: then `close` leaves the container open, since closing it under
-        the thread would crash.
     """
 
     def __init__(

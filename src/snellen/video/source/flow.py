@@ -34,16 +34,10 @@ _Timed = tuple[VideoFrame, int, Recolour | None]
 
 
 class Flow:
-    """The frames of a clip, from where a reader stands.
+    """The frames of a clip, from where a reader stands: at the beginning, or before the clip.
 
-    Parameters
-    ----------
-    reader : Reader
-        Just opened, or moved to a place before the clip.
-    given : PictureInfo, optional
-        Description of the film's first frame, where these frames come later; None: of theirs.
-    stretch, depth
-        As of `headers.Pace`; see `headers.depth_of`.
+    `given` describes the film's first frame, where these come later. `stretch` and `depth` are as
+    of `headers.Pace` and `headers.depth_of`.
 
     Attributes
     ----------
@@ -55,16 +49,11 @@ class Flow:
     picture, zero : PictureInfo, Fraction
         From the first frame on: its description, and the seconds of the container's clock that are
         time 0 of the frames.
-    with_alpha : bool
-        Whether frames have their alpha channel, if there is one.
-    variable_rate : bool
-        Whether frames lasted unlike the rate so far.
+    variable_rate, cut_short : bool
+        Whether frames lasted unlike the rate so far; whether the clip, or a change of the format,
+        ended them.
     transparent : int
         Frames so far that are transparent somewhere, where the first one was not.
-    cut_short : bool
-        Whether the clip, or a change of the format, ended the frames.
-    changes : tuple of Change
-        What has been seen so far that the first frame has not.
     """
 
     picture: PictureInfo

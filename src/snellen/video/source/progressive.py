@@ -45,17 +45,13 @@ class Progressive:
 
     Parameters
     ----------
-    time_base : Fraction
-        Seconds of a tick of the frames' times.
     path : Path or None
         The film, `what` in messages, if it can be opened once more.
     looked : bool
         Whether a film without marks has been looked at before: `content` is what was found, or it
         is progressive.
-    content : Content, optional
-        What a look at the film has found before.
     since : int, optional
-        Time of the first frame that is taken; those before it are left out.
+        Time of the first frame that is taken, in ticks of `time_base`; those before are left out.
 
     Attributes
     ----------

@@ -36,27 +36,11 @@ _FRAME_PER_PACKET = {"h264", "hevc", "av1", "ffv1", "prores", "dnxhd", "mjpeg"}
 
 
 class Reader:
-    """One open container, read from front to back.
+    """One open container, `what` in messages, read from front to back.
 
-    Parameters
-    ----------
-    what : str
-        The input's name in messages.
-    hardware : bool
-        Whether NVDEC decodes; `nvdec.choose` has probed that it works.
-    maps : sequence of str
-        As of `choose_stream`.
-
-    Attributes
-    ----------
-    stream : VideoStream
-        The stream that is decoded.
-    time_base : Fraction
-        Seconds of a tick of the video stream.
-    rate : Fraction
-        Frames a second, on average.
-    damage : Damage
-        What could not be read; complete when `decode` ends.
+    NVDEC decodes (`hardware`) where `nvdec.choose` has found that it works; `maps` choose the
+    `stream` that is decoded. It has ticks of `time_base` seconds, and frames at this `rate` on
+    average. `damage` is what could not be read; it is complete when `decode` ends.
     """
 
     def __init__(

@@ -66,14 +66,6 @@ class Watcher:
     """Compares each frame of a clip with the film's first one; whoever needs it asks at the end.
 
     A frame that is as one before costs a comparison of a few numbers.
-
-    Parameters
-    ----------
-    stream : VideoStream
-        Of the frames.
-    picture : PictureInfo
-        Description of the film's first frame.
-    side : SideDataReader
     """
 
     def __init__(self, stream: VideoStream, picture: PictureInfo, side: SideDataReader) -> None:
