@@ -18,7 +18,7 @@ from snellen.files import atomic
 from snellen.files.containers import container
 from snellen.files.still_formats import FORMATS, READ_ONLY, TIFF, WRITTEN, ImageFormat
 from snellen.frames.still_value import Mapping, Still, narrowed
-from snellen.stills import exif_places, png, tiff, tiff_write, xmp
+from snellen.stills import exif_places, png, tiff_write, xmp
 from snellen.stills.still_metadata import png_info, segment
 
 
@@ -45,7 +45,7 @@ def write(
         still = replace(still, pixels=narrowed(still.pixels))
     with atomic.writing(path, overwrite) as file:
         if format.name == TIFF:
-            _save_tiff(file, still)
+            tiff_write.write(file, still)
         elif still.is_deep_colour:
             png.write(file, still.pixels, _chunks(still))
         else:
@@ -65,7 +65,7 @@ def write_pages(path: Path, stills: Iterable[Still], count: int, overwrite: bool
         behind: int | None = None
         for still in stills:
             big = count * still.pixels.nbytes > tiff_write.BIG if big is None else big
-            behind = _save_tiff(file, _described(still), big, behind)
+            behind = tiff_write.write(file, _described(still), big, behind)
 
 
 def _described(still: Still) -> Still:
@@ -185,26 +185,6 @@ def _save(file: IO[bytes], suffix: str, still: Still, quality: int | None) -> No
     coded = BytesIO()  # without a name, which Pillow would take apart as UTF-8
     image.save(coded, format.name, **given)
     file.write(coded.getbuffer())
-
-
-def _save_tiff(
-    file: IO[bytes], still: Still, big: bool | None = None, behind: int | None = None
-) -> int:
-    """Write a page by `tiff_write.write`, compressed as the source; JPEG and fax become Deflate."""
-    source = still.compression or "raw"
-    pixels = still.pixels[..., [0, 3]] if still.grey_alpha else still.pixels
-    return tiff_write.write(
-        file,
-        pixels,
-        tiff.DEFLATE if source not in tiff_write.WRITTEN else source,
-        profile=still.profile,
-        exif=still.exif,
-        dpi=still.dpi,
-        xmp=still.xmp,
-        iptc=still.iptc,
-        big=big,
-        behind=behind,
-    )
 
 
 def _chunks(still: Still) -> Iterator[tuple[bytes, bytes]]:

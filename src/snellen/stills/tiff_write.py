@@ -8,13 +8,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from io import BytesIO
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from PIL.TiffTags import TAGS_V2_GROUPS
 
+from snellen.frames.still_value import Still
 from snellen.frames.tiff_kinds import (
     BITS,
     COMPRESSION,
@@ -70,33 +71,22 @@ def packed(rows: Bytes, compression: str) -> bytes:
     return out.getvalue()[offset : offset + count]
 
 
-def write(
-    file: IO[bytes],
-    pixels: Array,
-    compression: str,
-    *,
-    profile: bytes | None = None,
-    exif: bytes | None = None,
-    dpi: Any = None,
-    xmp: bytes | None = None,
-    iptc: bytes | None = None,
-    big: bool | None = None,
-    behind: int | None = None,
-) -> int:
+def write(file: IO[bytes], still: Still, big: bool | None = None, behind: int | None = None) -> int:
     """Write a TIFF file, or a further page of one; return where the next page is to be noted.
 
-    `file` is empty, and seekable. Pixels (H, W), (H, W, 2), (H, W, 3) or (H, W, 4), of uint8,
-    uint16 or float32, are grey, grey with alpha, RGB, RGB with alpha; `compression` is one of
-    `NUMBERS`, and what follows is as of `Still`. All pages have in common whether the file is a
-    BigTIFF, `big`; None: by the size of this one. `behind` is what the page before has returned;
-    None: this is the first.
+    `file` is empty, and seekable. It is compressed as the source was; JPEG and fax become Deflate.
+    All pages have in common whether the file is a BigTIFF, `big`; None: by the size of this one.
+    `behind` is what the page before has returned; None: this is the first.
     """
+    compression = still.compression or "raw"
+    compression = compression if compression in WRITTEN else DEFLATE
+    pixels = still.pixels[..., [0, 3]] if still.grey_alpha else still.pixels
     pixels = pixels if pixels.ndim == 3 else pixels[..., None]
     height, width, samples = pixels.shape
     big = pixels.nbytes > BIG if big is None else big
     head = b"II\x2b\0\x08\0\0\0" + bytes(8) if big else b"II\x2a\0" + bytes(4)
     tags = ImageFileDirectory_v2(head)
-    _take_exif(tags, exif)
+    _take_exif(tags, still.exif)
     rows = max(1, min(height, _STRIP // (width * samples * pixels.itemsize)))
     predictor = 1
     if compression in _PREDICTED:
@@ -122,9 +112,10 @@ def write(
     tags[OFFSETS], tags[COUNTS] = (0,) * len(offsets), tuple(counts)
     if samples in (2, 4):
         tags[EXTRA] = 2
-    if dpi:
-        tags[UNIT], tags[X_RESOLUTION], tags[Y_RESOLUTION] = 2, dpi[0], dpi[1]
-    for tag, kind, value in ((PROFILE, 7, profile), (XMP, 1, xmp), (IPTC, 7, iptc)):
+    if still.dpi:
+        tags[UNIT], tags[X_RESOLUTION], tags[Y_RESOLUTION] = 2, still.dpi[0], still.dpi[1]
+    about = (PROFILE, 7, still.profile), (XMP, 1, still.xmp), (IPTC, 7, still.iptc)
+    for tag, kind, value in about:
         if value:
             tags.tagtype[tag] = kind
             tags[tag] = value
