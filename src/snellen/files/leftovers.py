@@ -42,9 +42,9 @@ _LOCAL = frozenset(
 )  # fmt: skip
 """File systems of Linux that belong to one machine."""
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_TRIES = 100
-_FRESH, _PATIENCE = 1.0, 0.05
-"""Seconds."""
+TRIES = 100
+FRESH, PATIENCE = 1.0, 0.05
+"""Seconds in which what has no lock may be just made, and how long is waited then."""
 _LISTED = 10
 """Names in one message."""
 
@@ -65,7 +65,7 @@ class Temporary:
         From the permissions `mode` the system takes the umask's away. OSError: the folder takes no
         file.
         """
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             self.path = self._target.parent / _new_name(self._target)
             unfinished.note(str(self.path), self._remove)
             try:
@@ -198,8 +198,8 @@ def _remove(path: Path, of_this_machine: bool) -> bool | None:
         owner = os.geteuid() if hasattr(os, "geteuid") else found.st_uid
         if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or protection.is_input(path):
             return None
-        if found.st_size == 0 and abs(time.time() - found.st_mtime) < _FRESH:
-            time.sleep(_PATIENCE)  # it may have been made just now, and be locked in a moment
+        if found.st_size == 0 and abs(time.time() - found.st_mtime) < FRESH:
+            time.sleep(PATIENCE)  # it may have been made just now, and be locked in a moment
         if fcntl is None:
             path.unlink()
             return True

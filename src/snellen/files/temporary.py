@@ -20,9 +20,6 @@ from snellen.files import leftovers, protection
 
 _NAME = re.compile(r"snellen-([0-9a-f]{8})-[0-9a-f]{16}")
 _FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_TRIES = 100
-_FRESH, _PATIENCE = 1.0, 0.05
-"""Seconds in which a folder without a lock may be one that is just made, and how long is waited."""
 
 _swept: set[str] = set()
 """Folders in which this process has removed what others had left."""
@@ -37,7 +34,7 @@ def folder() -> Iterator[Path]:
     """
     sweep()
     process = os.getpid()
-    for _ in range(_TRIES):
+    for _ in range(leftovers.TRIES):
         with unfinished.folder(prefix=f"snellen-{leftovers.machine()}-") as path:
             descriptor = _open(path)
             try:
@@ -90,8 +87,8 @@ def _remove(path: Path, of_this_machine: bool) -> bool | None:
         found = path.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return None
-        if abs(time.time() - found.st_mtime) < _FRESH and not os.listdir(path):  # noqa: PTH208
-            time.sleep(_PATIENCE)
+        if abs(time.time() - found.st_mtime) < leftovers.FRESH and not os.listdir(path):  # noqa: PTH208
+            time.sleep(leftovers.PATIENCE)
     except OSError:  # another run has removed it
         return None
     descriptor = _open(path)
