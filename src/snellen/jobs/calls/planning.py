@@ -84,28 +84,23 @@ def plan(
 ) -> Plan:
     """Find the inputs, and name the output of each. Nothing is written.
 
-    A file that is named twice counts once. An input that is the result of another one, of this run
-    or by its name of one before, is left out. Inputs that would become one file fail.
+    Inputs are videos, images, folders of both, patterns of these, addresses of files, or "-" for
+    standard input. A file that is named twice counts once. An input that is the result of another
+    one, of this run or by its name of one before, is left out. Inputs that would become one file
+    fail.
 
     Parameters
     ----------
-    inputs : sequence of Path
-        Videos, images, folders of both, patterns of these, addresses of files, or "-" for standard
-        input.
     output : Path or None
         A file for one input; "-" for standard output; a folder, which need not exist, for several
         or for a folder, whose own folders it gets too. None: beside each input, with a word more
-        in its name; of a folder, a folder beside it.
-    word : callable
-        Returns that word.
+        in its name, which `word` returns; of a folder, a folder beside it.
     into : bool
         Whether the output is a folder although it does not exist.
     recursive : bool
         Whether folders in a folder are searched too. Links to folders, and what is hidden, are not.
-    skip_existing : bool
-        Whether inputs are left out whose outputs are there.
-    overwrite : bool
-        Whether existing outputs are replaced; not with `skip_existing`.
+    skip_existing, overwrite : bool
+        Whether inputs are left out whose outputs are there, or these are replaced; not both.
     together : bool
         Whether all inputs are one burst, with one output; the plan names the first of them.
     sequences : bool
@@ -133,7 +128,9 @@ def plan(
     if together:
         if recursive:
             raise InputError("got `recursive` with `burst`", parameter="recursive")
-        return _burst(found, output, word, skip_existing)
+        first = found[0].path
+        goal = beside(first, word(first)) if output is None else output
+        return _one((first, goal), skip_existing)
     once: dict[tuple[str, str], Found] = {}
     spot = _spots()
     for one in found:
@@ -225,11 +222,6 @@ def file_target(source: Path, target: File | None, word: Word, sequence: bool = 
     if goal is None:
         return beside(source, word(source))
     return _into(goal, source) if into or goal.is_dir() else goal
-
-
-def _burst(found: list[Found], output: Path | None, word: Word, skip_existing: bool) -> Plan:
-    first = found[0].path
-    return _one((first, beside(first, word(first)) if output is None else output), skip_existing)
 
 
 def _one(pair: tuple[Path, Path], skip_existing: bool) -> Plan:

@@ -26,7 +26,7 @@ from snellen.report.encode import shrunk
 from snellen.stills import still
 from snellen.video.comparing.pairing import conversions, format_of
 from snellen.video.comparing.turning import Matrix, applies, is_on_its_side, oriented
-from snellen.video.media import MediaInfo, PictureInfo
+from snellen.video.media import PictureInfo
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.source.decode import Source
 
@@ -266,9 +266,3 @@ def _eight(samples: Array) -> Array:
 
 def _coloured(samples: Array) -> Array:
     return np.repeat(samples[..., None], 3, 2) if samples.ndim == 2 else samples
-
-
-def info_of(path: Path, job: CompareJob) -> MediaInfo:
-    """Return the description of a film."""
-    with closing(Source(path, job.clip)) as source:
-        return source.info

@@ -30,6 +30,7 @@ from snellen.report.contents import STATISTICS, Contents, Facts, Metric, Moment,
 from snellen.report.fit import Fitted, fitted
 from snellen.video import progress
 from snellen.video.comparing.resize import METHOD
+from snellen.video.source.decode import Source
 
 if TYPE_CHECKING:
     from snellen.jobs.reports.source import Shown
@@ -244,10 +245,13 @@ def _facts(
     assert all(summaries)
     counts: list[Any] = [getattr(summaries[0], "reference_frames", None)]
     counts += [getattr(one, "distorted_frames", None) for one in summaries]
-    infos = [pictures_of.info_of(one, job) for one in files[0 if shown is None else 1 :]]
+    opens: list[Callable[[], Source]] = [partial(Source, one, job.clip) for one in files]
     if shown is not None:
-        with closing(shown.opened()) as source:
-            infos.insert(0, source.info)
+        opens[0] = shown.opened
+    infos = []
+    for opened in opens:
+        with closing(opened()) as source:
+            infos.append(source.info)
     found = zip(infos, counts, strict=True)
     hdr = [at for at, info in enumerate(infos) if info.picture.color_trc in about.HDR]
     return tuple(about.of_film(info, count) for info, count in found), hdr

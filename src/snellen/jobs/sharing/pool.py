@@ -92,7 +92,11 @@ class Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._end()
+        for process in self._processes.values():
+            process.hang_up()
+        for process in self._processes.values():
+            process.end(PATIENCE)
+        self._processes.clear()
 
     @property
     def slots(self) -> int:
@@ -266,7 +270,7 @@ class Pool:
             self._lost[number] = self._devices.pop(number)
             then = f"the work goes on with {counted(others, 'worker')}"
         else:
-            raise _named(error, ticket)
+            raise error if ticket is None else error.about(ticket)
         subject, what = "workers", f"a worker on {process.device}"
         if ticket is not None:
             subject, what = ticket.subject, str(ticket)
@@ -329,14 +333,3 @@ class Pool:
         if self._meter is not None:
             self._meter.add(done - work.counted)
         work.counted = done
-
-    def _end(self) -> None:
-        for process in self._processes.values():
-            process.hang_up()
-        for process in self._processes.values():
-            process.end(PATIENCE)
-        self._processes.clear()
-
-
-def _named(error: SnellenError, ticket: Ticket | None) -> SnellenError:
-    return error if ticket is None else error.about(ticket)

@@ -126,10 +126,6 @@ class FilmStep:
     growth: int
     """Pixels of the result for each pixel that is read."""
 
-    def made(self, job: FilmJob, device: str) -> Any:
-        """Return the step of a job for a device, which is not prepared."""
-        return self.make(job, self.info, device)[0]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentTicket(Ticket):
@@ -218,7 +214,7 @@ class Worker:
             from snellen.video.steps.alpha import with_alpha
 
             self.close()
-            self._made = [film.made(job, self.device)]
+            self._made = [film.make(job, film.info, self.device)[0]]
             if alpha and (clear := with_alpha(self._made[0])) is not None:
                 self._made.append(clear)
             self._made[-1].prepare(film.info.picture.format, film.bits)
