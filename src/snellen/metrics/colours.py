@@ -44,9 +44,10 @@ class Coding:
     """How the samples of a picture stand for colours."""
 
     format: Format
-    """Of the planes; without `matrix` its bits or its `white` say what white is."""
+    """The format of the planes; without `matrix` its bits or its `white` say what white is."""
     matrix: Matrix | None = None
-    """Of luma, blue and red difference; None: planes are red, green and blue, or grey alone."""
+    """The matrix of luma, blue and red difference; None: planes are red, green and blue, or one
+    of grey."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
