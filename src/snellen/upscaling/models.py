@@ -121,17 +121,14 @@ def _read(path: Path, stamp: tuple[int, int]) -> Model:
     if format not in formats:
         known, later = ", ".join(formats), format.startswith(_OURS)
         what = "a model" if later else "a safetensors file but not a model"
+        found = f"the format {quoted(format)}" if format else "no format"
         raise ModelError(
-            f"{path} is {what}: its header has {_format(format)}; expected one of {known}",
+            f"{path} is {what}: its header has {found}; expected one of {known}",
             parameter="model",
             advice="a newer version of Snellen may read it" if later else None,
         )
     model: Model = formats[format](path, strings, arrays)
     return model
-
-
-def _format(format: str) -> str:
-    return f"the format {quoted(format)}" if format else "no format"
 
 
 def _find(model: str | Path) -> Path:
@@ -152,7 +149,10 @@ def _find(model: str | Path) -> Path:
     except ModelError:
         raise
     except (InputError, OSError, ValueError) as error:
-        raise _unknown(model) from error
+        names = ", ".join(ours) or "none"
+        raise ModelError(
+            f"`model`={quoted(model)} is neither a file nor one of {names}", parameter="model"
+        ) from error
     if what is not None:
         raise ModelError(
             f"`model`={quoted(str(model))} is {what}; expected a file",
@@ -179,10 +179,3 @@ def _no_file(path: Path) -> str | None:
     if stat.S_ISFIFO(mode):
         return f"{link}a pipe"
     return f"{link}a {'socket' if stat.S_ISSOCK(mode) else 'device'}"
-
-
-def _unknown(model: object) -> ModelError:
-    ours = ", ".join(shipped.files()) or "none"
-    return ModelError(
-        f"`model`={quoted(model)} is neither a file nor one of {ours}", parameter="model"
-    )
