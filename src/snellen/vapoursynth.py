@@ -124,7 +124,7 @@ def deblur(clip: Clip, *, device: str = "auto", **settings: Any) -> Clip:
     """
     from snellen.gpu import device as devices
     from snellen.jobs.kinds.deblur import DeblurJob, method_settings
-    from snellen.jobs.options.options import MiaSettings
+    from snellen.jobs.options.methods import MiaSettings
 
     known = set(MiaSettings.__dataclass_fields__) - {"data_range"}
     if unknown := sorted(settings.keys() - known):

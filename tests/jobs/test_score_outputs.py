@@ -16,7 +16,7 @@ from snellen import score_files
 from snellen.errors import InputError, OutputError
 from snellen.frames.frame import Format
 from snellen.jobs.kinds.score_step import ScoreStep
-from snellen.jobs.options.options import MadSettings
+from snellen.jobs.options.methods import MadSettings
 from snellen.mad.heatmap import Worst
 from snellen.mad.scorer import Scorer
 from support.cli import names

@@ -9,7 +9,7 @@ from snellen import deblur_files, upscale_file, upscale_files
 from snellen.errors import InputError
 from snellen.jobs import DeblurJob, UpscaleJob, run_several
 from snellen.jobs.kinds.files import read_by, written_by
-from snellen.jobs.options.options import MiaSettings
+from snellen.jobs.options.methods import MiaSettings
 from snellen.jobs.options.positions import Region
 
 

@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from snellen.cli import interrupts, report, terminal
-from snellen.cli.groups import (
-    FILES,
-    MACHINE,
-    METHOD,
-    NAMED,
-    REPORT,
-    WRITTEN,
-    Command,
-    Whole,
-    group,
-)
+from snellen.cli.groups import FILES, MACHINE, METHOD, NAMED, REPORT, WRITTEN, Command, Whole, group
 from snellen.cli.options import MAX_PIXELS, OVERWRITE, if_given, key_values, of, option
 from snellen.errors import InputError, worded
 from snellen.jobs import NetworkSettings, Settings

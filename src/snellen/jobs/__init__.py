@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from snellen.jobs.kinds.train import TrainResult as TrainResult
     from snellen.jobs.kinds.upscale import UpscaleJob as UpscaleJob
     from snellen.jobs.kinds.upscale import UpscaleResult as UpscaleResult
-    from snellen.jobs.options.options import MadSettings as MadSettings
-    from snellen.jobs.options.options import MiaSettings as MiaSettings
+    from snellen.jobs.options.methods import MadSettings as MadSettings
+    from snellen.jobs.options.methods import MiaSettings as MiaSettings
     from snellen.jobs.options.options import VideoOptions as VideoOptions
     from snellen.jobs.options.positions import Region as Region
     from snellen.jobs.options.serial import Job as Job
@@ -81,7 +81,8 @@ _NAMES = {
     "jobs.kinds.score": "ScoreJob ScoreResult",
     "jobs.kinds.train": "TrainJob TrainResult",
     "jobs.kinds.upscale": "UpscaleJob UpscaleResult",
-    "jobs.options.options": "MadSettings MiaSettings VideoOptions",
+    "jobs.options.methods": "MadSettings MiaSettings",
+    "jobs.options.options": "VideoOptions",
     "jobs.options.positions": "Region",
     "jobs.options.serial": "Job",
     "jobs.steps.score_table": "ScoreRow ScoreTable",

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 from snellen.errors import InputError, SnellenError
 from snellen.frames.brief import Brief
 from snellen.frames.values import check_options
-from snellen.jobs.options.options import (
-    FileOptions,
-    MiaSettings,
-    optional_path,
-    path,
-    paths,
-)
+from snellen.jobs.options.methods import MiaSettings
+from snellen.jobs.options.options import FileOptions, optional_path, path, paths
 from snellen.jobs.options.positions import Region
 from snellen.schema import BLUR, FILES, METHOD, REGION, option
 

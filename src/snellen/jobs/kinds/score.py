@@ -11,13 +11,8 @@ from snellen.frames import values
 from snellen.frames.brief import Brief
 from snellen.frames.values import check_options
 from snellen.jobs.inputs.inputs import PIPE
-from snellen.jobs.options.options import (
-    MadSettings,
-    RunOptions,
-    decoder_option,
-    optional_path,
-    path,
-)
+from snellen.jobs.options.methods import MadSettings
+from snellen.jobs.options.options import RunOptions, decoder_option, optional_path, path
 from snellen.metrics import registry
 from snellen.metrics.registry import MAD
 from snellen.metrics.vmaf_models import AUTO, NAMES

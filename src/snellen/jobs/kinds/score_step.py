@@ -14,7 +14,7 @@ import numpy.typing as npt
 from snellen.frames.frame import Format
 from snellen.jobs.events import Events, notify
 from snellen.jobs.fallback import chosen, on_device
-from snellen.jobs.options.options import MadSettings
+from snellen.jobs.options.methods import MadSettings
 from snellen.jobs.steps.score_films import FilmScores
 from snellen.mad.definition import BLOCK, SMALLEST
 from snellen.mad.heatmap import Worst
