@@ -61,9 +61,9 @@ class VideoOptions(Brief):
             object.__setattr__(self, "clip", replace(self.clip, fps=self.fps))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, init=False, eq=False)
 class RunOptions(Job):
-    """Options of all jobs that read and write files."""
+    """Options of all jobs that read and write files; a base, of which there are no objects."""
 
     overwrite: bool = option(
         False, short="-y", group=FILES, effect="result", single=False,
@@ -97,9 +97,9 @@ class RunOptions(Job):
         values.check_options(self, "max_pixels", "threads", most=MOST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, init=False, eq=False)
 class FileOptions(RunOptions):
-    """Options of the jobs that make a file of a file."""
+    """Options of the jobs that make a file of a file; likewise."""
 
     video: VideoOptions = option(VideoOptions, group=VIDEO, media="video")
     """How a video is read and written."""
