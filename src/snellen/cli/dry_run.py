@@ -11,7 +11,6 @@ from snellen.cli import interrupts
 from snellen.cli.options import in_options
 from snellen.cli.report import Report
 from snellen.cli.terminal import counted
-from snellen.errors import unexpected
 from snellen.upscaling.shipped import TITLES
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ def dry_runs(jobs: Sequence[UpscaleJob | DeblurJob], report: Report) -> int:
             claim(set(written_by(job)), outputs, "target")
             found = dry_run(job, events)
         except Exception as error:
-            failure = unexpected(error)
-            codes.append(failure.exit_code)
-            report.failure(_name(job.source), failure)
+            codes.append(report.failure(_name(job.source), error))
             continue
         interrupts.check()
         report.result(*_lines(found), event="dry_run", **_facts(found))

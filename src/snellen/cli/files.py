@@ -103,8 +103,7 @@ def run_files(
                 raise InputError(f"got `plan` with `{other}`", parameter="plan")
             after = reports.planned(wanted, jobs)
         except SnellenError as error:
-            report.failure(" ".join(map(str, inputs)), error)
-            sys.exit(error.exit_code)
+            sys.exit(report.failure(" ".join(map(str, inputs)), error))
         if file is not None:
             from snellen.cli.plans import write
 
@@ -138,8 +137,7 @@ def _run(
         try:
             chosen(jobs[0].device, events)
         except SnellenError as error:
-            report.failure(str(_first(jobs[0].source)), error)
-            return error.exit_code
+            return report.failure(str(_first(jobs[0].source)), error)
 
     def begin(job: Any) -> None:
         report.begun(str(_first(job.source)), str(job.target), job)
@@ -159,17 +157,15 @@ def _run(
             passed += 1
             report.skipped(str(_first(job.source)), str(job.target), why)
         elif one.error is not None:
-            codes.append(one.error.exit_code)
             if job.target == PIPE and (gone := terminal.gone(one.error)) is not None:
                 raise terminal.Lost(gone)
-            report.failure(str(_first(job.source)), one.error)
+            codes.append(report.failure(str(_first(job.source)), one.error))
 
     with protected([] if report.log is None else [report.log.path]):
         try:
             finished = run_several(jobs, events, done, begin)
         except SnellenError as error:  # of the workers
-            report.failure(" ".join(str(_first(job.source)) for job in jobs[:1]), error)
-            return error.exit_code
+            return report.failure(" ".join(str(_first(job.source)) for job in jobs[:1]), error)
     results = [one for one in finished if one.result is not None]
     if todo.several or todo.skipped or passed:
         failed = len(finished) - len(results) - passed + len(todo.failed) + len(todo.existing)

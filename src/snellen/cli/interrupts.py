@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 CODE = 130
 """Exit code of an interrupted command."""
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+_ENDING = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
+]
+"""Signals that end a command; no system has all of them."""
 _PATIENCE = 10.0
 """Seconds of cleaning up, after which another signal ends the process at once."""
 _AGAIN = 0.02
@@ -48,9 +53,8 @@ def install() -> dict[int, Any]:
     before: dict[int, Any] = {}
     if threading.current_thread() is not threading.main_thread():
         return before
-    for name in _NAMES:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+    for number in _ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
             before[number] = signal.signal(number, _handle)
     return before
 
@@ -119,10 +123,8 @@ def leave_at_once(code: int) -> None:
 
 def _ignore() -> None:
     """Ignore signals: Python is about to give up its handlers, and the work is done."""
-    for name in _NAMES:
-        number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, signal.SIG_IGN)
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _handle(number: int, frame: FrameType | None) -> None:

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from snellen.cli.groups import MACHINES, WRITTEN, group
-from snellen.errors import InputError, unexpected
+from snellen.errors import InputError
 from snellen.jobs.options.options import FileOptions
 from snellen.schema import with_effect
 
@@ -99,15 +99,10 @@ def go_on(
             return 0
         result = join_plan(plan, report, **how)
     except Exception as error:
-        failure = unexpected(error)
-        report.failure(str(plan), failure)
-        return failure.exit_code
+        return report.failure(str(plan), error)
     text, facts = line(result)
     report.result(text, **facts)
-    if result.error is None:
-        return 0
-    report.failure(str(result.source), result.error)
-    return result.error.exit_code
+    return 0 if result.error is None else report.failure(str(result.source), result.error)
 
 
 def write(
@@ -122,9 +117,7 @@ def write(
         job: Any = jobs[0]
         found = write_plan(job, plan, report, overwrite=overwrite)
     except Exception as error:
-        failure = unexpected(error)
-        report.failure(str(plan), failure)
-        return failure.exit_code
+        return report.failure(str(plan), error)
     text = f"{plan}: {found.segments} segments, {found.frames} frames"
     report.result(
         text, event="plan", plan=str(plan), segments=found.segments, frames=found.frames,

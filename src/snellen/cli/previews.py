@@ -12,9 +12,9 @@ import click
 
 from snellen.addresses import without_secrets
 from snellen.cli.groups import NUMBER, Whole, group
-from snellen.cli.options import key, option
+from snellen.cli.options import in_options, key
 from snellen.cli.terminal import counted
-from snellen.errors import InputError, SnellenError, worded
+from snellen.errors import InputError, SnellenError
 from snellen.schema import parameters
 
 if TYPE_CHECKING:
@@ -198,5 +198,5 @@ def _lines(result: PreviewResult) -> list[str]:
 def _facts(result: PreviewResult) -> dict[str, Any]:
     facts = asdict(result)
     facts["output"], facts["bytes"] = str(facts.pop("target")), facts.pop("size")
-    facts["warnings"] = [worded(one, option) for one in result.warnings]
+    facts["warnings"] = in_options(result.warnings)
     return {"output": facts.pop("output"), **facts}

@@ -18,7 +18,7 @@ import click
 from snellen.addresses import without_secrets
 from snellen.cli import faults, interrupts, recipes, terminal
 from snellen.cli.options import option
-from snellen.errors import SnellenError, worded
+from snellen.errors import unexpected, worded
 
 if TYPE_CHECKING:
     from snellen.cli.log import Log
@@ -146,11 +146,7 @@ class Report:
     def skipped(self, subject: str, target: str, why: str) -> None:
         """Report that an input is left out, as its output is there, or it is itself one."""
         text = f"{subject}: skipped, {why}"
-        self.logged(text)
-        if self.as_json:
-            self._line("skipped", input=subject, output=target, message=why)
-        elif self.level != QUIET:
-            self._write(text)
+        self._write_one("skipped", text, {"input": subject, "output": target, "message": why})
 
     def summary(self, done: int, damaged: int, failed: int, skipped: int) -> None:
         """Report what has become of several inputs; those that are damaged are among the done."""
@@ -158,21 +154,18 @@ class Report:
         counts = {"done": done, "damaged": damaged, "failed": failed, "skipped": skipped}
         part = f" ({damaged} damaged)" if damaged else ""
         text = f"{done} done{part}, {failed} failed, {skipped} skipped"
-        self.logged(text)
-        if self.as_json:
-            self._line("summary", **counts)
-        elif self.level != QUIET:
-            self._write(text)
+        self._write_one("summary", text, counts)
 
     def logged(self, *lines: str) -> None:
         """Append lines to the log, if there is one."""
         if self.log is not None:
             self.log.write(*lines)
 
-    def failure(self, subject: str, error: SnellenError) -> None:
-        """Report that an input could not be done, or not all of it."""
+    def failure(self, subject: str, fault: Exception) -> int:
+        """Report that an input could not be done, or not all of it; return the exit code."""
         interrupts.insist()
         self._end()
+        error = unexpected(fault)
         text = error.worded(option)
         if error.parameter and (where := recipes.origin(error.parameter)):
             text += f"; {option(error.parameter)} is of the {where}"
@@ -182,6 +175,7 @@ class Report:
         else:
             self._print(f"error: {text}")
         faults.trace(error)
+        return error.exit_code
 
     def profile(self, subject: str, profile: Profile | None) -> None:
         """Report the time of each stage, on stderr; with JSON as an event."""
@@ -251,6 +245,13 @@ class Report:
                 self.log.write("interrupted")
             self.log.write(f"exit code {code}" if ended else f"ended by {type(error).__name__}")
             self.log.close()
+
+    def _write_one(self, event: str, text: str, facts: dict[str, Any]) -> None:
+        self.logged(text)
+        if self.as_json:
+            self._line(event, **facts)
+        elif self.level != QUIET:
+            self._write(text)
 
     def _line(self, event: str, **facts: Any) -> None:
         with self._lock:

@@ -12,9 +12,9 @@ import click
 from snellen.addresses import without_secrets
 from snellen.cli import recipes
 from snellen.cli.groups import FILES, NUMBER, WRITTEN, group
-from snellen.cli.options import option
+from snellen.cli.options import in_options
 from snellen.cli.terminal import counted
-from snellen.errors import InputError, SnellenError, worded
+from snellen.errors import InputError, SnellenError
 from snellen.metrics.registry import title
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def write(job: CompareJob, make: Callable[[], CompareResult], report: Report) ->
     try:
         result = make()
     except SnellenError as error:
-        report.failure(str(job.target), error)
-        return error.exit_code
+        return report.failure(str(job.target), error)
     print_result(result, report)
     return 0
 
@@ -108,7 +107,7 @@ def print_result(result: CompareResult, report: Report) -> None:
             }
             for one in result.scores
         ],
-        "warnings": [worded(one, option) for one in result.warnings],
+        "warnings": in_options(result.warnings),
     }  # fmt: skip
     first = result.scores[0].table.scores[0]
     lines = []
