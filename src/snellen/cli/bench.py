@@ -66,10 +66,7 @@ def measure(
 ) -> None:
     """Run the benchmark of a method and write its report where it is wanted.
 
-    Raises
-    ------
-    SnellenError
-        Some results were wrong; the report, which has no times for these, is written already.
+    SnellenError: some results were wrong; the report, without times for these, is written already.
     """
     from snellen.bench import runner
     from snellen.jobs import lab

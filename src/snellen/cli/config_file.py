@@ -32,10 +32,7 @@ class Config(NamedTuple):
 def place() -> Path | None:
     """Return where the user's file is, whether it is there or not; None: the user has no folder.
 
-    Raises
-    ------
-    InputError
-        The environment variable names no absolute path: the current folder is never read.
+    InputError: the environment variable names no absolute path; the current folder is never read.
     """
     if chosen := os.environ.get(VARIABLE):
         if not os.path.isabs(chosen):  # noqa: PTH117

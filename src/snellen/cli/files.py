@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def report_of(options: dict[str, Any], output_is_stdout: bool = False) -> Report:
     """Take the options of reports out of a command's options, and return the report.
 
-    Raises
-    ------
-    InputError
-        Two of them do not go together.
+    InputError: two of them do not go together.
     """
     return Report(options.pop("as_json"), output_is_stdout, *reporting(options))
 
@@ -53,23 +50,10 @@ def run_files(
 ) -> None:
     """Plan, run jobs, report each, and exit with the highest code.
 
-    Parameters
-    ----------
-    inputs : tuple of Path
-        Of the command.
-    output : Output or None
-        What -o names.
-    options : dict
-        Those of the command.
-    word : callable
-        Returns what the name of a result says, where -o is left out.
-    make : callable
-        Makes the jobs of a plan and of what is left of the options; its errors are about the
-        command as a whole.
-    line : callable
-        Returns a sentence about a result, and the same as facts for JSON.
-    together : bool
-        Whether all inputs become one output.
+    `word` returns what the name of a result says, where -o is left out. `make` makes the jobs of a
+    plan and of what is left of the options; its errors are about the command as a whole. `line`
+    returns a sentence about a result, and the same as facts for JSON. `together`: all inputs become
+    one output.
     """
     from snellen.jobs.calls.planning import plan, without_existing
 

@@ -49,14 +49,8 @@ Decorator = Callable[[Any], Any]
 def group(title: str, *options: Decorator) -> Decorator:
     """Return a decorator that gives a command options, which its help shows under a title.
 
-    Groups of one title become one, so that several modules can add to it.
-
-    Parameters
-    ----------
-    title : str
-        One of the constants here, or another one.
-    *options : decorators
-        Of `click.option`, in the order in which help shows them.
+    Groups of one title become one, so that several modules can add to it. The options are
+    decorators, of `click.option`, in the order in which help shows them.
     """
 
     def decorate(command: Any) -> Any:
@@ -76,13 +70,7 @@ def add(option: click.Parameter, title: str) -> None:
 
 
 class Command(click.Command):
-    """A command whose help has groups and examples.
-
-    Parameters
-    ----------
-    examples : sequence of (str, str)
-        What each does, and the command line.
-    """
+    """A command whose help has groups, and examples: what each does, and the command line."""
 
     def __init__(self, *words: Any, examples: Examples = (), **more: Any) -> None:
         self.examples = tuple(examples)

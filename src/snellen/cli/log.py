@@ -25,21 +25,11 @@ _FIRST = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d snellen ")
 
 
 class Log:
-    """A log that lines are appended to, each at once.
+    """A log that lines are appended to, each at once; it begins with a command.
 
-    Parameters
-    ----------
-    path : Path
-        A log of before, or a file that is new or empty. Its folder is made where it is missing.
-    command : str
-        What the log begins with.
-
-    Raises
-    ------
-    InputError
-        The file is something else, or has the name of a picture or film.
-    OutputError
-        It cannot be opened for writing.
+    The file is a log of before, or new or empty; its folder is made where it is missing.
+    InputError: it is something else, or has the name of a picture or film. OutputError: it cannot
+    be opened.
     """
 
     def __init__(self, path: Path, command: str) -> None:
@@ -78,12 +68,7 @@ class Log:
 def check_names(path: Path, others: Mapping[str, Any]) -> None:
     """Refuse (InputError) a log that is called as another file of the command, before it is made.
 
-    Parameters
-    ----------
-    path : Path
-        The log.
-    others : mapping
-        What the command's parameters are, by name; those that are paths count.
+    `others` are the command's parameters, by name; those that are paths count.
     """
     for name, value in others.items():
         for one in value if name == "inputs" else [value]:

@@ -90,23 +90,8 @@ def run_preview(
 ) -> int:
     """Write the report of a preview, say so, and return the exit code.
 
-    Parameters
-    ----------
-    wanted : Preview
-    target : tuple
-        As of `reports.taken`.
-    jobs : sequence of jobs
-        Of the command.
-    make : callable
-        Makes the jobs of a plan and of options.
-    todo : Plan
-        What the command would do.
-    report : Report
-
-    Raises
-    ------
-    InputError
-        Options that do not go together.
+    `target` is as of `reports.taken`; `make` makes the jobs of a plan and of options. InputError:
+    options that do not go together.
     """
     from snellen.cli.reports import command_line
     from snellen.jobs.calls.previews import SECONDS, preview

@@ -57,19 +57,10 @@ def options() -> list[click.Option]:
 
 
 def apply(ctx: click.Context, given: Mapping[str, Any]) -> None:
-    """Set the defaults of a command that is about to be parsed.
+    """Set the defaults of a command that is about to be parsed; `given` is what its line says.
 
-    Parameters
-    ----------
-    ctx : click.Context
-        Of the command.
-    given : mapping
-        What the command line says, by parameter.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or holds what the command does not take; there is no such recipe.
+    InputError: the file cannot be read, or holds what the command does not take; there is no such
+    recipe.
     """
     if ctx.resilient_parsing or not _takes_recipes(ctx.command):
         return

@@ -35,18 +35,10 @@ PATIENCE = 2.0  # seconds for the last of these lines
 class Report:
     """Progress, warnings and results of one command; a context manager, which ends the bar.
 
-    It takes the events of jobs: see `snellen.jobs.events.Events`.
-
-    Parameters
-    ----------
-    as_json : bool
-        Whether everything is a line of JSON.
-    output_is_stdout : bool
-        Whether results of the command itself go to standard output: reports then go to stderr.
-    level : int
-        QUIET: warnings and errors only; NORMAL; VERBOSE: also what each job is.
-    log : Path, optional
-        File that all lines of text are appended to, whatever the level.
+    It takes the events of jobs: see `snellen.jobs.events.Events`. `as_json`: everything is a line
+    of JSON. `output_is_stdout`: results of the command itself go to standard output, and reports to
+    stderr. `level`: QUIET, warnings and errors only; NORMAL; VERBOSE, also what each job is. `log`
+    is a file that all lines of text are appended to, whatever the level.
     """
 
     results_are_asked_for = False

@@ -50,10 +50,7 @@ def report_options(text: str) -> Callable[[Any], Any]:
 def taken(options: Options) -> tuple[Path | None, float]:
     """Take both options out of a command's options; return the report and its size.
 
-    Raises
-    ------
-    InputError
-        A size without a report.
+    InputError: a size without a report.
     """
     target, size = options.pop("report"), options.pop("report_size")
     if target is None and size is not None:
@@ -68,10 +65,7 @@ def planned(
 ) -> ResultReport | None:
     """Return the report that is wanted about one job; None: none is.
 
-    Raises
-    ------
-    InputError
-        There are several jobs; or as of `about_result`.
+    InputError: there are several jobs; or as of `about_result`.
     """
     target, size = wanted
     if target is None:

@@ -28,13 +28,7 @@ _GONE = (errno.EPIPE, errno.ESHUTDOWN, errno.ECONNRESET)
 
 
 class Lost(BaseException):
-    """Standard output cannot be written; not an Exception, since no job may go on after it.
-
-    Parameters
-    ----------
-    error : OSError
-        Why.
-    """
+    """Standard output cannot be written; not an Exception, since no job may go on after it."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error)

@@ -17,11 +17,7 @@ def chosen(device: str, events: Events) -> str:
     """Return the device, or several after commas, that a job's `device` means here.
 
     Where "auto" means the CPU although an NVIDIA driver is installed, a warning says why.
-
-    Raises
-    ------
-    DeviceError
-        A device that does not exist or cannot be used.
+    DeviceError: a device that does not exist or cannot be used.
     """
     found = ",".join(devices.several(device))
     if device == "auto" and found == "cpu" and (driver.version() or driver.forked()):
@@ -34,24 +30,10 @@ def on_device(
 ) -> T:
     """Return what `work` returns for a job's device; for the CPU where "auto"'s GPU fails.
 
-    Parameters
-    ----------
-    work : callable
-        Called with "cpu", "cuda:N", or several of these after commas. A DeviceError of it means
-        that nothing was written.
-    device : str
-        As the job has it: "auto" alone falls back.
-    subject : str
-        What the warning is about.
-    events : Events
-        Receives a warning where the CPU steps in.
-    repeatable : bool
-        Whether `work` can be called twice: not where it reads standard input.
-
-    Raises
-    ------
-    DeviceError
-        The device cannot be used, and the CPU may not step in.
+    `work` is called with "cpu", "cuda:N", or several of these after commas; its DeviceError means
+    that nothing was written. `subject` is what the warning, that the CPU steps in, is about.
+    `repeatable`: `work` can be called twice, not where it reads standard input. DeviceError: the
+    device cannot be used, and the CPU may not step in.
     """
     found = chosen(device, events)
     try:

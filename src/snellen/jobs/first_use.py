@@ -22,11 +22,8 @@ _WHAT = {
 def announced(events: Events) -> Iterator[None]:
     """Report, within the block, long waits for others, and the first code that is compiled.
 
-    Parameters
-    ----------
-    events : Events
-        Its `notice`, if it has one, is called by the thread that compiles, or by one of our own;
-        its `warning` at the end of the block, of a cache that does not last.
+    The thread that compiles, or one of our own, calls `notice` of the events, if they have it. At
+    the end of the block a warning says that a cache does not last.
     """
     told: set[str] = set()
     lock = threading.Lock()

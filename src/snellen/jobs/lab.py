@@ -11,19 +11,9 @@ PACKAGE = "snellen_lab"
 
 
 def module(name: str, purpose: str) -> ModuleType:
-    """Return a module of the package.
+    """Return a module below `snellen_lab`; `purpose` says for the message what needs it.
 
-    Parameters
-    ----------
-    name : str
-        Below `snellen_lab`.
-    purpose : str
-        For the message: what needs it.
-
-    Raises
-    ------
-    InputError
-        The package is not installed.
+    InputError: the package is not installed.
     """
     try:
         return import_module(f"{PACKAGE}.{name}")

@@ -20,14 +20,8 @@ def made(outputs: Iterable[Path]) -> Iterator[None]:
     """Make the folders that outputs are to come into, with those above them.
 
     At the end of the block those of them that are empty are removed: nothing is left of a run that
-    wrote nothing.
-
-    Raises
-    ------
-    InputError
-        Something that is no folder is in the way, a name that no folder can have, or an address.
-    OutputError
-        The system does not let a folder be made.
+    wrote nothing. InputError: something that is no folder is in the way, a name that no folder can
+    have, or an address. OutputError: the system does not let a folder be made.
     """
     new: list[Path] = []
     try:

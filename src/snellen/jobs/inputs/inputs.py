@@ -63,20 +63,9 @@ def contents(path: Path) -> list[File]:
 
 
 def claim(outputs: Iterable[Path], taken: dict[str, Path], parameter: str) -> None:
-    """Refuse an output that is one of those before it, by its name or by a link that lies there.
+    """Refuse (InputError) an output that is one of those before it: by its name, or by a link.
 
-    Parameters
-    ----------
-    outputs : iterable of Path
-        Files that a run writes.
-    taken : dict
-        Those before, by where they lead; gets these too.
-    parameter : str
-        Name for the error.
-
-    Raises
-    ------
-    InputError
+    `taken` has those before, by where they lead; it gets these too. `parameter` is for the error.
     """
     for output in outputs:
         other = taken.setdefault(place(output), output)

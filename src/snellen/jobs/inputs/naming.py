@@ -60,10 +60,7 @@ def is_joined(target: Path) -> bool:
 def beside(source: Path, word: str) -> Path:
     """Return the file or folder beside a source whose name has a word more.
 
-    Raises
-    ------
-    InputError
-        The source has no name of its own: standard input, or the root of the file system.
+    InputError: the source has no name of its own: standard input, or the root of the file system.
     """
     if source == PIPE:
         raise InputError("standard input needs a `target`", parameter="target")

@@ -25,10 +25,7 @@ _DIGITS = re.compile(r"(\d+)")
 def matching(path: Path) -> list[Path]:
     """Return the files and folders that a typed path means; itself if it is no pattern.
 
-    Raises
-    ------
-    InputError
-        A pattern that nothing matches, or an address that was not typed.
+    InputError: a pattern that nothing matches, or an address that was not typed.
     """
     if str(path) == "-" or isinstance(path, Remote) or _is_there(path):
         return [path]
@@ -47,10 +44,7 @@ def matching(path: Path) -> list[Path]:
 def the_only(path: Path, parameter: str) -> Path:
     """Return the one file or folder that a typed path means.
 
-    Raises
-    ------
-    InputError
-        As `matching`, or several match.
+    InputError: as `matching`, or several match.
     """
     found = matching(path)
     if len(found) > 1:

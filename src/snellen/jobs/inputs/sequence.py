@@ -45,11 +45,8 @@ def is_one_film(source: Path) -> bool:
 def files_of(source: Path) -> list[Path]:
     """Return the pictures of a typed pattern or a folder, in the order of their numbers.
 
-    Raises
-    ------
-    InputError
-        There are none; a picture that is named itself, or what is no picture; or the folder cannot
-        be read.
+    InputError: there are none; a picture that is named itself, or what is no picture; or the folder
+    cannot be read.
     """
     if source.is_dir():
         try:
@@ -124,21 +121,9 @@ def film(
 ) -> tuple[Path, Path]:
     """Return a sequence, and the film that it becomes.
 
-    Parameters
-    ----------
-    inputs : sequence of Path
-        One folder or pattern of pictures.
-    output : Path or None
-        A file, or a folder for a film called after that of the pictures; None: beside that.
-    word : callable
-        Returns what its name says then.
-    into : bool
-        Whether the output is a folder although it does not exist.
-
-    Raises
-    ------
-    InputError
-        Several inputs, or one that is no sequence.
+    The input is one folder or pattern of pictures. The output is a file, or a folder (also one that
+    is not there, with `into`) for a film called after that of the pictures; None: beside that, with
+    `word` in its name. InputError: several inputs, or one that is no sequence.
     """
     if len(inputs) != 1:
         raise InputError(

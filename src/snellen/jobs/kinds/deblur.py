@@ -209,18 +209,8 @@ class DeblurResult(Brief):
 def psf_targets(targets: Sequence[Path], psf_out: Path | None) -> list[Path | None]:
     """Return where the PSF of each of several results goes; None: nowhere.
 
-    Parameters
-    ----------
-    targets : sequence of Path
-        The results.
-    psf_out : Path or None
-        A file for one result; a folder for several, which need not exist, and in which a PSF is
-        called as its result with .npy behind.
-
-    Raises
-    ------
-    InputError
-        Several results, but no folder.
+    `psf_out` is a file for one result; a folder for several, which need not exist, and in which a
+    PSF is called as its result with .npy behind. InputError: several results, but no folder.
     """
     if psf_out is None:
         return [None] * len(targets)

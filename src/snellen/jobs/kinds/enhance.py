@@ -278,20 +278,8 @@ def enhanced(
 ) -> tuple[Step, MediaInfo]:
     """Return the step that enhances and enlarges a film, and the film as its output states it.
 
-    Parameters
-    ----------
-    info : MediaInfo
-        Of the film.
-    options : Enhancement
-    enlarging : callable
-        Makes the step that enlarges; called with the film as it is then, and returns likewise.
-    say : callable
-        Takes what users may want to know.
-    device : str
-        Where the work is to be done.
-    area : callable, optional
-    files : SideFiles, optional
-        As of `Line`.
+    `enlarging` makes the step that enlarges; called with the film as it is then, it returns
+    likewise. `say` takes what users may want to know. The others are as of `Line`.
     """
     from snellen.video.steps.chain import Chain
 

@@ -25,14 +25,8 @@ class Stage(NamedTuple):
 def named(chain: str | Callable[[Any], str], *, after: bool = False, least_bits: int = 0) -> Stage:
     """Return the stage of FFmpeg's filters that have a name.
 
-    Parameters
-    ----------
-    chain : str or callable
-        The filters; of an option with a value a function of that.
-    after : bool
-        Whether they work on the enlarged frames.
-    least_bits : int
-        Depth that they work at, at least.
+    `chain` has the filters; of an option with a value it is a function of that. `after`: they work
+    on the enlarged frames. `least_bits` is the depth that they work at, at least.
     """
 
     def add(line: Line, options: Any, name: str) -> None:
@@ -54,16 +48,8 @@ def add_filters(
 ) -> None:
     """Add a chain of FFmpeg's filters, and say what users may want to know of it.
 
-    Parameters
-    ----------
-    line : Line
-    chain : str
-    parameter : str
-        The option that asks for it.
-    title : str, optional
-        What the printed chain calls it; None: the option and the filters, as they were written.
-    least_bits : int
-        Depth that the filters work at, at least.
+    `parameter` is the option that asks for it. `title` is what the printed chain calls it; None:
+    the option and the filters, as they were written. `least_bits` is as of `named`.
     """
     from snellen.video.filtering.overlaps import UNKNOWN, unknown
     from snellen.video.filtering.parse import parse

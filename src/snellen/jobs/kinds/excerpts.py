@@ -46,23 +46,11 @@ class Excerpt:
 def excerpts(
     job: UpscaleJob | DeblurJob, count: int, at: Sequence[Fraction], seconds: Fraction
 ) -> tuple[Excerpt, ...]:
-    """Return where the excerpts of a film are, in their order.
+    """Return where the excerpts of a job's film, within its clip, are, in their order.
 
-    Parameters
-    ----------
-    job : UpscaleJob or DeblurJob
-        Its source is a video file; its clip is what they are taken from.
-    count : int
-        So many, spread over the film, where there is something to see.
-    at : sequence of Fraction
-        Further ones begin here.
-    seconds : Fraction
-        How long each is; less where the film is too short.
-
-    Raises
-    ------
-    InputError
-        The film cannot be read, or is shorter than `at`.
+    So many (`count`) are spread over the film, where there is something to see; further ones begin
+    `at` these times. Each is so long, or less where the film is too short. InputError: the film
+    cannot be read, or is shorter than `at`.
     """
     path, clip = job.source, job.video.clip
     assert isinstance(path, Path)
@@ -159,18 +147,10 @@ def reel(
     before: Enhancement | None = None,
     area: Callable[[], Area | None] | None = None,
 ) -> int:
-    """Write parts of files into one film without loss, each at its time; return its frames.
+    """Write parts of files of one format, rising, into one film without loss; return its frames.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        Of files of one format, rising.
-    target : Path
-        The film, .mkv.
-    before : Enhancement, optional
-        What is done to the frames.
-    area : callable, optional
-        Returns the part inside black bars, for its `crop` "auto"; None: there are none.
+    Each is at its time. `before` is done to the frames; `area` returns the part inside black bars,
+    for its `crop` "auto"; None: there are none.
     """
     path, clip, _ = parts[0]
     with ExitStack() as stack:

@@ -34,21 +34,9 @@ def growth_of(job: AnyJob) -> int:
 def protected(job: AnyJob, events: Events) -> Iterator[None]:
     """Protect what a job reads from all outputs of this process, until the block ends.
 
-    Folders of outputs that are missing are made.
-
-    Parameters
-    ----------
-    job : a job
-    events : Events
-        Receives a warning where files that a killed run had left are removed.
-
-    Raises
-    ------
-    InputError
-        Standard output or standard error goes into a file that the job reads, or an option of the
-        encoder names one.
-    OutputError
-        A folder cannot be made.
+    Folders of outputs that are missing are made. A warning says that files were removed which a
+    killed run had left. InputError: standard output or standard error goes into a file that the job
+    reads, or an option of the encoder names one. OutputError: a folder cannot be made.
     """
     with atomic.protected(read_by(job), events.warning):
         check_streams()

@@ -58,25 +58,10 @@ def blur_of(
 ) -> Rows | None:
     """Return the PSF of a film, as rows; None: there is none that could be undone.
 
-    Parameters
-    ----------
-    source : Path, optional
-        None: it is no file.
-    maps : sequence of str
-        Which of its streams are kept, as FFmpeg's -map has them.
-    crop : str, optional
-        The part of each picture that is worked on, as of `Enhancement`.
-    say : callable
-        Takes what was found.
-    out : Path, optional
-        File for the PSF.
-    overwrite : bool
-        Whether a file called so is replaced.
-
-    Raises
-    ------
-    InputError
-        The source is no video file, or `out` must not be written.
+    `source` is None if it is no file. `maps` says which of its streams are kept, as FFmpeg's -map;
+    `crop` is the part of each picture that is worked on, as of `Enhancement`. `say` takes what was
+    found; `out` is a file for the PSF, in which one of before is replaced where `overwrite` says
+    so. InputError: the source is no video file, or `out` must not be written.
     """
     from snellen.video.filtering.crop import area
     from snellen.video.source.places import picture_area, sample
@@ -103,12 +88,7 @@ def blur_of(
 def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> Rows | None:
     """Return the rows of the PSF that the sharpest of some frames share; None: they share none.
 
-    Parameters
-    ----------
-    planes : sequence of (H, W) uint8
-        Luma from all over the film.
-    say : callable
-        Takes what was found.
+    The planes, (H, W) uint8, are luma from all over the film. `say` takes what was found.
     """
     rates = [(sharpness([one]), at) for at, one in enumerate(planes)]
     rated = [(rate, at) for rate, at in rates if rate is not None]
@@ -137,10 +117,7 @@ def estimated(planes: Sequence[npt.NDArray[np.uint8]], say: Say) -> Rows | None:
 def step_of(psf: Psf, device: str) -> RegionStep:
     """Return the step that undoes a blur, of a file or as rows, in each frame.
 
-    Raises
-    ------
-    InputError
-        The file is no PSF, or holds several.
+    InputError: the file is no PSF, or holds several.
     """
     array = np.asarray(psf_files.resolved(psf))
     if array.ndim != 2:

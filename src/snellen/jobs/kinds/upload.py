@@ -33,21 +33,8 @@ def folder_of(target: Remote) -> Path:
 class Staged:
     """A job whose output at an address, if it has one, is a file of this machine.
 
-    Parameters
-    ----------
-    job : a job
-    events : Events
-        Receives a notice when something is uploaded.
-
-    Attributes
-    ----------
-    job : a job
-        As given, but for that output.
-
-    Raises
-    ------
-    InputError
-        There is no writing to such an address, or something is there and must not be replaced.
+    `job` is as given, but for that output. A notice says that something is uploaded. InputError:
+    there is no writing to such an address, or something is there and must not be replaced.
     """
 
     def __init__(self, job: AnyJob, events: Events) -> None:

@@ -67,10 +67,7 @@ def library() -> ModuleType:
 def connect(ray: ModuleType, address: str) -> None:
     """Connect to a cluster, or start one.
 
-    Raises
-    ------
-    InputError
-        None answers at the address, or it does not let us in.
+    InputError: none answers at the address, or it does not let us in.
     """
     known = _current() if address == "auto" else address
     if known != LOCAL:

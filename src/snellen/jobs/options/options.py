@@ -173,15 +173,8 @@ def optional_path(value: object, parameter: str) -> Path | None:
 def device_list(device: str | Sequence[str]) -> str:
     """Return devices as a job holds them: names with commas between.
 
-    Parameters
-    ----------
-    device : str or sequence of str
-        "auto", "cpu", "cuda", "cuda:N", or several of these, in a sequence or between commas.
-
-    Raises
-    ------
-    DeviceError
-        Neither a str nor a sequence of them.
+    They are "auto", "cpu", "cuda", "cuda:N", or several of these, in a sequence or between commas.
+    DeviceError: neither a str nor a sequence of them.
     """
     from snellen.gpu import device as devices
 

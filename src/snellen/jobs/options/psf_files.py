@@ -38,19 +38,9 @@ MANY = 2**22
 
 
 def inline(psf: Any, parameter: str) -> Psf | None:
-    """Return a PSF as a job holds it.
+    """Return a PSF as a job holds it: a file (.npy, or a grey image), or (…, K, K) real numbers.
 
-    Parameters
-    ----------
-    psf : str, Path, array or None
-        A file (.npy, or a grey image), or (…, K, K) real numbers of any array library.
-    parameter : str
-        Name for errors.
-
-    Raises
-    ------
-    InputError
-        No array, or numbers that no blur has. Files are read by `resolved`.
+    InputError: no array of any library, or numbers that no blur has. Files are read by `resolved`.
     """
     if psf is None or isinstance(psf, Path):
         return psf
@@ -81,10 +71,7 @@ def inline(psf: Any, parameter: str) -> Psf | None:
 def start_value(start: Any) -> float | Psf | None:
     """Return where a search starts as a job holds it: σ, a file, or rows.
 
-    Raises
-    ------
-    InputError
-        A number that is no σ, or as `inline`.
+    InputError: a number that is no σ, or as `inline`.
     """
     if start is None:
         return None
@@ -108,12 +95,9 @@ def start_value(start: Any) -> float | Psf | None:
 
 
 def resolved(psf: float | Psf | None) -> float | Array | None:
-    """Return what a job's `psf` or `psf_start` is: an array where it is a file or rows.
+    """Return a job's `psf` or `psf_start`: an array where it is a file or rows.
 
-    Raises
-    ------
-    InputError
-        As `read`.
+    InputError: as `read`.
     """
     if isinstance(psf, Path):
         return read(psf)
@@ -123,10 +107,7 @@ def resolved(psf: float | Psf | None) -> float | Array | None:
 def read(path: Path) -> Array:
     """Return a PSF as it is in a file: an array of NumPy (.npy), or a grey image.
 
-    Raises
-    ------
-    InputError
-        Neither of them, an image in colours, or no blur.
+    InputError: neither of them, an image in colours, or no blur.
     """
     psf = _array(path) if path.suffix.lower() == ".npy" else _grey(path)
     given(psf, str(path))
@@ -136,16 +117,9 @@ def read(path: Path) -> Array:
 def check_target(
     path: Path, sources: tuple[Path, ...], targets: tuple[Path, ...], overwrite: bool
 ) -> None:
-    """Refuse (InputError) a file for PSFs that cannot or must not be written.
+    """Refuse (InputError) a file for PSFs, .npy or .png, that cannot or must not be written.
 
-    Parameters
-    ----------
-    path : Path
-        The file: .npy or .png.
-    sources, targets : tuple of Path
-        Inputs and results of the run: none of them may be this file.
-    overwrite : bool
-        Whether a file of this name may be replaced.
+    It is none of the run's inputs and results.
     """
     check_suffix(path, "psf_out")
     for source in sources:
@@ -164,25 +138,12 @@ def check_suffix(path: Path, parameter: str) -> None:
 
 
 def write(path: Path, psf: Array, overwrite: bool) -> None:
-    """Write PSFs; the file appears only when it is complete.
+    """Write PSFs, (…, K, K) float32; the file appears only when it is complete.
 
-    A file that is there already with the very same contents, as of a run that was killed before the
-    result got its name, stays.
-
-    Parameters
-    ----------
-    path : Path
-        .npy for an array as it is; .png for 16-bit grey, white being the PSF's greatest value,
-        which the file's text "white" holds.
-    psf : array
-        (…, K, K) float32; of several a .png holds the last one.
-    overwrite : bool
-        Whether a file of this name is replaced.
-
-    Raises
-    ------
-    OutputError
-        The disk is full or not writable.
+    A .npy has the array as it is; a .png the last one as 16-bit grey, white being its greatest
+    value, which the file's text "white" holds. A file that is there already with the very same
+    contents, as of a run that was killed before the result got its name, stays. OutputError: the
+    disk is full or not writable.
     """
     if not overwrite and _holds(path, psf):
         return
