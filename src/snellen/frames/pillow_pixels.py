@@ -123,9 +123,7 @@ def resolved(image: Any, depth: int = 0) -> Any:
         return [resolved(one, depth + 1) for one in image]
     if not isinstance(image, Image.Image):
         return image
-    if (
-        image.mode == "I" and image.format is None
-    ):  # else `refused` knows how many bits its file has
+    if image.mode == "I" and image.format is None:  # else `refused` knows the bits of its file
         raise InputError(_TOO_DEEP, advice="convert it: numpy.asarray(image).astype(numpy.uint16)")
     try:
         image.load()
@@ -169,9 +167,8 @@ def from_cmyk(image: Image.Image, profile: bytes | None) -> tuple[Array, str]:
             why = "since its profile cannot be used"
     else:
         why = "since it has none"
-    return np.asarray(
-        image.convert("RGB")
-    ), f"its CMYK is converted to RGB without a profile, {why}"
+    rgb = np.asarray(image.convert("RGB"))
+    return rgb, f"its CMYK is converted to RGB without a profile, {why}"
 
 
 def _from_lab(image: Image.Image) -> Array:

@@ -22,9 +22,8 @@ from snellen.mia.progress import Callback, Watch
 from snellen.mia.restorer import Method, Run
 
 PRIOR_TV = 0.004  # total variation for the rating of PSFs; our experiments with Levin's images
-RATED = (
-    50  # iterations for it; with 15 and 30 small PSFs, of which less is to be undone, seem better
-)
+RATED = 50
+"""Iterations for it; with 15 and 30 small PSFs, of which less is to be undone, seem better."""
 CROPS = 2  # of a picture that is larger than these, which are restored for it
 
 Float64 = npt.NDArray[np.float64]
