@@ -98,7 +98,9 @@ def _run(job: AnyJob, listener: Events) -> AnyResult:
 
             result = score_and_report(job, Collected(listener))
         else:
-            result = run_score(job, listener)
+            from snellen.jobs.runs.score_kinds import RUNS
+
+            result = RUNS[job.check()](job, Collected(listener))
     return replace(result, profile=profile())
 
 
@@ -123,14 +125,6 @@ def run_deblur(job: DeblurJob, events: Events, only_join: bool = False) -> Deblu
     from snellen.jobs.runs.deblur_video import deblur_video
 
     return deblur_video(job, events, only_join)
-
-
-def run_score(job: ScoreJob, events: Events) -> ScoreResult:
-    """Score two inputs, and write table and maps."""
-    kind = job.check()
-    from snellen.jobs.runs.score_kinds import RUNS
-
-    return RUNS[kind](job, Collected(events))
 
 
 def raised(result: R) -> R:
