@@ -78,6 +78,24 @@ def test_a_film_is_enlarged_to_a_vmaf(tmp_path):
     assert abs(result.summary.reached.difference) < 3
 
 
+@pytest.mark.skipif(not vmaf.is_there(), reason="PyAV before 19 has no libvmaf")
+def test_a_model_of_vmaf_that_looks_at_chroma_is_a_target(tmp_path, heard):
+    source = make(tmp_path / "in.mkv", frames=12, size=(112, 80))
+    notices = []
+    heard.notice = lambda *said: notices.append(said[1])
+    result = snellen.upscale_file(
+        source, tmp_path / "out.mkv", target_vmaf=70, vmaf_model="v1", method="cnn-fast",
+        events=heard, **FAST,
+    )  # fmt: skip
+    reached = result.summary.reached
+    assert reached.model == "vmaf_v1.0.16_3d0h" and "(mean, vmaf_v1.0.16_3d0h)" in str(reached)
+    assert any("VMAF (v1) 70 (mean, vmaf_v1.0.16_3d0h) is searched for" in one for one in notices)
+    assert reached.score is not None and reached.choice.probes
+    for given in ({"target_mad": 3}, {"crf": 20}):
+        with pytest.raises(InputError, match=r"`?vmaf_model`? without `?target_vmaf"):
+            snellen.upscale_file(source, tmp_path / "no.mkv", vmaf_model="v1", **given)
+
+
 @pytest.mark.slow
 def test_frames_of_probes_are_not_among_those_of_a_deblurred_film(tmp_path):
     source = make(tmp_path / "in.mkv", frames=12)

@@ -45,7 +45,7 @@ class ScoreOptions(RunOptions):
         help=f"Some of {','.join(registry.known())}, with commas, of luma but "
         f"{','.join(one.name for one in registry.of_colours(registry.METRICS))}, and of videos "
         f"{','.join(one.name for one in registry.of_films(registry.METRICS))}, where the FFmpeg in "
-        "PyAV has it (19, for Python 3.12 or later).",
+        "PyAV has them (vmaf: 19, for Python 3.12 or later).",
     )  # fmt: skip
     vmaf_model: str = option(
         AUTO, choices=NAMES, metavar="NAME", media="video",

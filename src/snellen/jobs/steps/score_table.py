@@ -22,7 +22,7 @@ class ScoreRow(Brief):
 
     Each score is an attribute, too, and None where its metric was not asked for: `mad` with its
     parts `hi` (of the detection stage) and `lo` (of the appearance stage), `psnr`, `ssim`,
-    `ssimulacra2`, `vmaf`.
+    `ssimulacra2`, `vmaf`, `xpsnr`.
     """
 
     scores: Mapping[str, float] = field(hash=False, metadata=FLAT)
@@ -44,6 +44,10 @@ class ScoreRow(Brief):
         ssim: ClassVar[float | None]
         ssimulacra2: ClassVar[float | None]
         vmaf: ClassVar[float | None]
+        xpsnr: ClassVar[float | None]
+        xpsnr_y: ClassVar[float | None]
+        xpsnr_u: ClassVar[float | None]
+        xpsnr_v: ClassVar[float | None]
     else:
 
         def __getattr__(self, name: str) -> float | None:
