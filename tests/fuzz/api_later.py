@@ -20,7 +20,15 @@ def targets(folder: Path) -> list[Target]:
     film.write_bytes(films.y4m(random.Random(3), 80, 72, 4))
     enhancement = ("crop", "vf", "deblock", "denoise", "sharpen", "deband", "post_vf", "deblur",
                    "deblur_psf_out", "lut", "lut_matrix", "grain", "grain_seed")  # fmt: skip
-    aim = ("target_mad", "target_vmaf", "target_pool", "max_bitrate", "crf", "options")
+    aim = (
+        "target_mad",
+        "target_ssimulacra2",
+        "target_vmaf",
+        "target_pool",
+        "max_bitrate",
+        "crf",
+        "options",
+    )
 
     def out(rng: random.Random, suffix: str = ".mkv") -> Path:
         return folder / f"out{rng.getrandbits(60)}{suffix}"

@@ -137,9 +137,9 @@ def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
 def targets(folder: Path) -> list[Target]:
     """Return everything that is public, over pictures in a folder."""
     one, two = folder / "a.png", folder / "b.png"
-    film = ("target_mad", "target_vmaf", "target_pool", "max_bitrate", "quality", "max_pixels",
-            "threads", "segments", "keep_segments", "discard_segments", "workers", "cluster",
-            "report", "report_size")  # fmt: skip
+    film = ("target_mad", "target_ssimulacra2", "target_vmaf", "target_pool", "max_bitrate",
+            "quality", "max_pixels", "threads", "segments", "keep_segments", "discard_segments",
+            "workers", "cluster", "report", "report_size")  # fmt: skip
     video = (
         "start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
         "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio", "map", "fps",

@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Float32 = npt.NDArray[np.float32]
 
 ROWS = 16  # of a group
-COLUMNS = 128  # of a strip
+COLUMNS = 512  # of a strip
 QUARTERS = COLUMNS // 4
 PIXELS = 256  # whose colours are computed at a time
 BEFORE, AFTER = 2 * RADIUS, RADIUS - 1  # columns of 0 around a transposed group
@@ -415,7 +415,7 @@ def _compare(planes, one, other, left, count, nothing, work, weights, sums, maps
             _down(top, bottom, count, work[i * COLUMNS :], work[(8 + 6 * i) * COLUMNS :])
         if y >= 0:
             _maps(one[y, left:], other[y, left:], count, len(planes) > 2, work)
-            _add(work[5 * COLUMNS :], weights, sums)
+            _add(work[5 * COLUMNS :], count, weights, sums)
             if len(maps):
                 _map(work[5 * COLUMNS :], count, weights, maps[y, left:])
 
@@ -456,11 +456,11 @@ def _maps(one, other, count, structure, work):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add(values, weights, sums):  # type: ignore[no-untyped-def]
+def _add(values, count, weights, sums):  # type: ignore[no-untyped-def]
     """Add a row's values and their fourth powers, of maps that have a weight, in QUARTERS sums."""
     for i in range(3):
         if weights[i] > 0:
-            for x in range(QUARTERS):
+            for x in range(min(count, QUARTERS)):
                 a, b = values[x + i * COLUMNS], values[x + i * COLUMNS + QUARTERS]
                 c = values[x + i * COLUMNS + 2 * QUARTERS]
                 d = values[x + i * COLUMNS + 3 * QUARTERS]
