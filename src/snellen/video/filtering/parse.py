@@ -9,7 +9,7 @@ what a chain has here is one video in and one out.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from snellen.errors import InputError, quoted
@@ -121,21 +121,23 @@ def options(filter: Filter) -> tuple[tuple[str | None, str], ...]:
     return tuple(found)
 
 
+def _values(one: Filter) -> Iterator[tuple[str, bool]]:
+    """Yield the values of a filter's options, and whether each names a file that it reads."""
+    reading = _READING.get(one.name, ())
+    for number, (name, value) in enumerate(options(one)):
+        if value:
+            is_read = name in reading and (name is not None or not number)
+            yield value.removeprefix("file:"), is_read
+
+
 def written(filters: Sequence[Filter]) -> tuple[tuple[str, Path], ...]:
     """Return the filters with what might be a file that they write: all values but what is read."""
     return tuple(
-        (one.name, Path(value.removeprefix("file:")))
-        for one in filters
-        for number, (name, value) in enumerate(options(one))
-        if value and not (name in _READING.get(one.name, ()) and (name or not number))
+        (one.name, Path(value)) for one in filters for value, is_read in _values(one) if not is_read
     )
 
 
 def files(filters: Sequence[Filter]) -> tuple[Path, ...]:
     """Return the files that filters read."""
-    found: dict[str, None] = {}
-    for one in filters:
-        for number, (name, value) in enumerate(options(one)):
-            if value and name in _READING.get(one.name, ()) and (name or not number):
-                found[value.removeprefix("file:")] = None
-    return tuple(map(Path, found))
+    found = [value for one in filters for value, is_read in _values(one) if is_read]
+    return tuple(map(Path, dict.fromkeys(found)))
