@@ -24,7 +24,6 @@ from snellen.video.quality.values import Choice
 from snellen.video.segments.encode import encode_segment
 from snellen.video.segments.executor import Executor, Here
 from snellen.video.segments.join import join
-from snellen.video.segments.manifest import Cuts
 from snellen.video.segments.room import Room
 from snellen.video.segments.store import Store
 from snellen.video.segments.tasks import Tasks
@@ -78,8 +77,10 @@ class Film:
     ) -> None:
         self._how, self._store, self._info = how, store, info
         self._plan, self._output = plan, output
+        assert store.plan is not None
+        self._cuts = store.plan
         self._tasks = Tasks(self._cuts, info, plan, output, store.file)
-        frames = sum(cut.frames for cut in self._cuts.cuts)
+        frames = sum(cut.frames for cut in self.cuts)
         self._settled = 0
         self._room = Room(store.folder, info.path, frames, how.say)
         self.notes: list[str] = []
@@ -106,11 +107,6 @@ class Film:
         return self._cuts.cuts
 
     @property
-    def _cuts(self) -> Cuts:
-        assert self._store.plan is not None
-        return self._store.plan
-
-    @property
     def choice(self) -> Choice | None:
         """The encoder's quality that was chosen for a target; None: there is no target."""
         return self._cuts.choice
@@ -127,7 +123,7 @@ class Film:
         if self._how.only_join:
             self._check_all(whole)
         elif known and self._how.numbers is None:
-            total = counted(len(self._cuts.cuts), "segment")
+            total = counted(len(self.cuts), "segment")
             lost = known - len(whole)
             spoilt = f"; {lost} more are damaged, and are made again" if lost else ""
             self._how.say(f"goes on: {len(whole)} of {total} are finished{spoilt}")
@@ -174,7 +170,7 @@ class Film:
             sum(one.transparent for one in records),
             _first_changes(records),
         )
-        for cut, before, record in zip(self._cuts.cuts[1:], records, records[1:], strict=False):
+        for cut, before, record in zip(self.cuts[1:], records, records[1:], strict=False):
             if record.frames and before.after not in (None, record.first):
                 self.notes.append(
                     f"the frame at {clock(self._tasks.begin(cut))} decodes differently from two "
@@ -198,7 +194,7 @@ class Film:
         """Refuse (InputError) to join segments of which some are not made."""
         missing = [cut.number for cut in self._wanted() if cut.number not in whole]
         if missing:
-            total = counted(len(self._cuts.cuts), "segment")
+            total = counted(len(self.cuts), "segment")
             raise InputError(
                 f"{self._store.folder}: of {total} these are not there, or not whole: "
                 f"{spans(missing)}",
@@ -215,7 +211,7 @@ class Film:
     def _run(self, executor: SegmentExecutor) -> None:
         """Encode all segments that are due; note each that is finished, in any order."""
         working: set[int] = set()
-        cuts, done = self._cuts.cuts, self._store.records
+        cuts, done = self.cuts, self._store.records
         known = sum(cuts[number - 1].frames for number in done)
         size = sum(one.size for one in done.values())
         while True:
@@ -267,7 +263,7 @@ class Film:
     def _wanted(self) -> list[Cut]:
         """Return the segments up to where the film ends for good, if that is known."""
         found = []
-        for cut in self._cuts.cuts:
+        for cut in self.cuts:
             found.append(cut)
             record = self._store.records.get(cut.number)
             if record is not None and record.ended is not None:
@@ -279,7 +275,7 @@ class Film:
         short = self._cuts.short
         found = [] if short is None else [short]
         places: dict[str, list[str]] = {}
-        for cut, record in zip(self._cuts.cuts, records, strict=False):
+        for cut, record in zip(self.cuts, records, strict=False):
             for text in record.lost:
                 if text != short:
                     places.setdefault(text, []).append(clock(self._tasks.begin(cut)))
