@@ -212,6 +212,11 @@ def blank(like: npt.NDArray[np.generic], shape: tuple[int, int], bits: int) -> P
     return plane
 
 
+def eight_bits(samples: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Return samples of 16 bits, rounded to 8."""
+    return ((samples.astype(np.uint32) + 128) // 257).astype(np.uint8)
+
+
 def describe(format: Format) -> str:
     """Return e.g. '1920×1080 4:2:0 10 bit'."""
     figures = "grey" if format.subsampling is None else ":".join(NAMES[format.subsampling])

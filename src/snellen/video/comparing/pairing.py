@@ -26,8 +26,9 @@ from snellen.video.messages import counted
 from snellen.video.source.decode import Source
 from snellen.video.source.headers import UNTIMED
 from snellen.video.source.pictures import FORMAT
+from snellen.video.source.stream_info import OWN_TIMES
 
-_TIMELESS = frozenset((FORMAT, Y4M, *UNTIMED, "mpegvideo", "m4v"))
+_TIMELESS = frozenset((FORMAT, Y4M, *UNTIMED, *OWN_TIMES))
 """Containers whose frames have no times of their own."""
 _NEAR = Fraction(1, 2)
 """A share of a frame: times that differ by less belong to the same one."""

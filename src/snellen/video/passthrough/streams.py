@@ -18,7 +18,7 @@ from snellen.video.passthrough.audio import ENCODERS, convertible_audio, takes
 from snellen.video.passthrough.select import Copy, Waiting, first_packets, lost_tags, others
 from snellen.video.passthrough.subtitles import convertible
 from snellen.video.passthrough.tags import copied_tags
-from snellen.video.timestamps import Clock, fraction
+from snellen.video.timestamps import Clock, fraction, stamp_of
 
 _PRIMING = Fraction(1, 10)
 """Seconds that an audio codec's priming may begin before 0; Opus has 80 ms."""
@@ -243,7 +243,7 @@ class Copier:
             return
         if packet.size <= 2 and copy.info.codec == "mov_text":
             return  # a gap between subtitles: the muxer writes its own
-        stamp = packet.dts if packet.dts is not None else packet.pts
+        stamp = stamp_of(packet)
         time = copy.latest or Fraction(0)
         if stamp is not None:
             if copy.clock is not None:
@@ -255,7 +255,7 @@ class Copier:
                 packet.pts = stamp
             if copy.audio is None and not self._cut_start(packet, copy):
                 return
-            stamp = packet.dts if packet.dts is not None else packet.pts
+            stamp = stamp_of(packet)
             time = (stamp or 0) * copy.base - self._info.zero
             late = copy.audio is not None or copy.info.type == "subtitle"
             if late and self._info.clip.frames is not None:

@@ -20,6 +20,7 @@ from snellen.files.containers import container
 from snellen.process import Home
 from snellen.video.animations import loop, set_end
 from snellen.video.media import Item, MediaInfo
+from snellen.video.pixels import eight_bits
 from snellen.video.sink.encode import Plan
 from snellen.video.sink.pictures import matrix_of, rgb
 from snellen.video.sink.registry import encoder_of
@@ -125,7 +126,7 @@ class AnimationSink:
         if samples.ndim == 2:
             samples = np.repeat(samples[..., None], 3, 2)
         if samples.dtype == np.uint16:
-            samples = ((samples.astype(np.uint32) + 128) // 257).astype(np.uint8)
+            samples = eight_bits(samples)
         ticks = self._plan.time_base / self._tick
         time = max(round(item.frame.pts * ticks), self._last + 1)
         self._end = max(round((item.frame.pts + item.frame.duration) * ticks), time + 1)

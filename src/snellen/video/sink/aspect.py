@@ -16,7 +16,7 @@ from snellen.files.containers import Y4M
 from snellen.frames.frame import Format
 from snellen.video.sink.output import CompleteWriter
 
-_MATROSKA = ("matroska", "webm")
+MATROSKA = ("matroska", "webm")
 _ROOM = "\x01" * 40
 """Stands behind the title of the track, and is replaced by the elements that state the ratio: no
 other byte of the file moves."""
@@ -64,7 +64,7 @@ class AspectWriter:
 
 def in_track(muxer: str, ratio: Fraction | None) -> bool:
     """Return whether the ratio is written into a track of Matroska, which needs `with_room`."""
-    return ratio not in (None, 1) and muxer in _MATROSKA
+    return ratio not in (None, 1) and muxer in MATROSKA
 
 
 def with_room(tags: dict[str, str]) -> dict[str, str]:

@@ -85,7 +85,7 @@ def open_container(
         options["loop"] = loop(plays, muxer)
     elif muxer == "mpegts":
         options["mpegts_m2ts_mode"] = str(int(suffix == ".m2ts"))
-    elif muxer in ("matroska", "webm"):
+    elif muxer in aspect.MATROSKA:
         # Priming of an audio codec lies before 0, and its packets may state that. By default FFmpeg
         # would shift all streams, and no frame would keep its time.
         options["avoid_negative_ts"] = "disabled"

@@ -14,13 +14,8 @@ from av.video.stream import VideoStream
 from snellen.video import pixels
 from snellen.video.filtering.graph import Filter, FilterGraph
 from snellen.video.logs import logs
-from snellen.video.source.stream_info import rate_of
+from snellen.video.source.stream_info import BOTTOM_FIRST, TOP_FIRST, rate_of
 from snellen.video.timestamps import fraction
-
-_TOP_FIRST = (2, 4)
-"""AV_FIELD_TT and AV_FIELD_TB."""
-_BOTTOM_FIRST = (3, 5)
-"""AV_FIELD_BB and AV_FIELD_BT."""
 
 CYCLE = 5
 """Frames of which telecine has made one more than there were."""
@@ -62,9 +57,9 @@ def _order(stream: VideoStream, frame: VideoFrame, first: str | None) -> tuple[F
     """Return the filter that states which field is first, where the frames do not."""
     if first is None:
         order = int(stream.codec_context.field_order)
-        if frame.interlaced_frame or order not in _TOP_FIRST + _BOTTOM_FIRST:
+        if frame.interlaced_frame or order not in TOP_FIRST + BOTTOM_FIRST:
             return ()
-        first = "top" if order in _TOP_FIRST else "bottom"
+        first = "top" if order in TOP_FIRST else "bottom"
     return (Filter.of("setfield", mode="tff" if first == "top" else "bff"),)
 
 

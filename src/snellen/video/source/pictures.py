@@ -18,6 +18,7 @@ from av.video.stream import VideoStream
 from snellen.errors import InputError
 from snellen.frames.still_value import Still
 from snellen.stills import still
+from snellen.video.pixels import eight_bits
 
 FORMAT = "nut"
 """FFmpeg's container of the stream: any pixel format, and exact times."""
@@ -178,7 +179,7 @@ class Pictures:
             return pixels.astype(np.uint16) * 257
         if bits == 8 and pixels.dtype == np.uint16:
             self._late[_ROUNDED].append(str(file))
-            return ((pixels.astype(np.uint32) + 128) // 257).astype(np.uint8)
+            return eight_bits(pixels)
         return pixels
 
 

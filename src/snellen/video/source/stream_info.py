@@ -20,23 +20,19 @@ from snellen.video.timestamps import fraction
 _CENTRED = ("mjpeg", "mpeg1video")
 """Codecs whose chroma is centred where nothing is stated (JFIF; ISO/IEC 11172-2)."""
 
-_INTERLACED = (2, 3, 4, 5)
-"""AV_FIELD_TT, AV_FIELD_BB, AV_FIELD_TB and AV_FIELD_BT."""
-
-
+TOP_FIRST, BOTTOM_FIRST = (2, 4), (3, 5)
+"""AV_FIELD_TT and AV_FIELD_TB, AV_FIELD_BB and AV_FIELD_BT."""
 CODED_ONLY = ("mpegts", "mpeg", "h264", "hevc", "mpegvideo", "m4v")
 """Containers, or none at all, that state no aspect ratio: FFmpeg's description of the stream has
 one that it found in it, not always that of the first frame."""
-
-
-_OWN_TIMES = ("mpegvideo", "m4v")
+OWN_TIMES = ("mpegvideo", "m4v")
 """Raw streams whose times are those of their own headers, where FFmpeg calls 25 the average."""
 
 
 def rate_of(stream: VideoStream) -> Fraction:
     """Return frames a second: the average, FFmpeg's guess, or 25 where nothing is known."""
     values = [stream.average_rate, stream.guessed_rate, stream.base_rate]
-    if stream.container.format.name in _OWN_TIMES:
+    if stream.container.format.name in OWN_TIMES:
         values.pop(0)
     for value in values:
         rate = fraction(value)
@@ -122,4 +118,6 @@ def _siting(
 
 def is_interlaced(stream: VideoStream, frame: VideoFrame) -> bool:
     """Return whether the frame, or its stream as a whole, is marked as interlaced."""
-    return frame.interlaced_frame or int(stream.codec_context.field_order) in _INTERLACED
+    return (
+        frame.interlaced_frame or int(stream.codec_context.field_order) in TOP_FIRST + BOTTOM_FIRST
+    )
