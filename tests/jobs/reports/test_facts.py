@@ -15,8 +15,9 @@ def test_numbers_of_frames_are_no_options():
         reference="a.mkv", variants=("b.mkv",), target="r.html", every=3, clip=Clip(frames=60),
         metrics=("psnr",),
     )  # fmt: skip
-    method = SimpleNamespace(device="cpu")
-    found = dict(of_run(job, [SimpleNamespace(method=method, kind=FILM, offset=0)], 1.0))
+    method, table = SimpleNamespace(device="cpu"), SimpleNamespace(models={})
+    result = SimpleNamespace(method=method, kind=FILM, offset=0, table=table)
+    found = dict(of_run(job, [result], 1.0))
     words = found["Settings"].split(", ")
     assert {"60 frames", "one frame of 3", "metrics=psnr"} <= {*words}
     assert not any(one.startswith(("frames=", "every=")) for one in words)
