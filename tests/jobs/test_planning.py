@@ -11,7 +11,7 @@ from snellen.errors import InputError, OutputError
 from snellen.jobs.calls.planning import file_target, plan
 from snellen.jobs.inputs import folders, naming
 from snellen.jobs.inputs.search import expanded
-from snellen.jobs.options.sizes import wanted
+from snellen.upscaling.target import target as wanted
 from support.video.clips import make
 
 

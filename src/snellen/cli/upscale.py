@@ -46,12 +46,10 @@ def upscale(inputs: tuple[Path, ...], output: Output | None, **options: Any) -> 
     of source; of a video, its codec, bits and sharpness say which, and the result says why.
     """
     from snellen.cli.files import report_of, run_files  # help does without
-    from snellen.jobs.inputs.naming import enlarged
-    from snellen.jobs.options.sizes import wanted
+    from snellen.jobs.inputs.naming import enlarged, goal_of
 
     def word(source: Path) -> str:
-        sized = (options[name] for name in ("scale", "size", "height", "fit"))
-        return enlarged(source, wanted(*sized))
+        return enlarged(source, goal_of(options))
 
     if parts_of_a_plan(inputs, options):
         with report_of(options) as report:

@@ -26,6 +26,8 @@ SCALES = (2, 3, 4)
 """Magnifications that models exist for."""
 FITS = ("pad", "crop", "stretch")
 """How a picture of another shape becomes exactly a size."""
+CHROMA = ("auto", "cpu", "gpu")
+"""Where chroma is enlarged if a GPU enlarges luma."""
 DEFAULT = "cnn-fine"  # what `method`=auto means: docs/benchmarks/quality.md
 OF_2014 = "t91-x{}"  # A+ as it was published, which is CLASSIC where there is no other model
 CLASSIC = ("aplus", "clean")

@@ -23,9 +23,8 @@ from snellen.upscaling import cpu, doubt
 from snellen.upscaling.cuda import frames as cuda
 from snellen.upscaling.models import Model, load
 from snellen.upscaling.opacity import OpacityUpscaler
-from snellen.upscaling.shipped import Method, SourceKind
+from snellen.upscaling.shipped import CHROMA, Method, SourceKind
 
-CHROMA = ("auto", "cpu", "gpu")
 WHAT = "this Upscaler"
 
 

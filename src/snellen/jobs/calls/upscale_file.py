@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from snellen.frames.values import flag
@@ -11,16 +11,14 @@ from snellen.jobs.calls.planning import plan, source_and_target
 from snellen.jobs.calls.report_after import with_report
 from snellen.jobs.calls.several import each_file
 from snellen.jobs.events import Events
-from snellen.jobs.inputs.naming import enlarged
+from snellen.jobs.inputs.naming import enlarged, goal_of
 from snellen.jobs.kinds.compare import REPORT_SIZE
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
 from snellen.jobs.options.arguments import takes
 from snellen.jobs.options.keywords import UpscaleKeywords, UpscaleSeveral
 from snellen.jobs.options.options import File, optional_path, paths
-from snellen.jobs.options.sizes import wanted
 from snellen.process import while_running
 from snellen.schema import nested
-from snellen.upscaling.target import Target
 
 
 @while_running
@@ -127,7 +125,7 @@ def upscale_files(
         That of the first file that failed, as of `upscale_file`, after all others are done;
         `error.__notes__` has the errors of further files.
     """
-    sized = _sized(options)
+    sized = goal_of(options)
     todo = plan(
         paths(sources, "source"), optional_path(target, "target"),
         lambda one: enlarged(one, sized), into=True, recursive=recursive,
@@ -137,13 +135,9 @@ def upscale_files(
     return each_file(_job, todo, events, dict(options))
 
 
-def _sized(options: Mapping[str, Any]) -> Target:
-    return wanted(*(options.get(name) for name in ("scale", "size", "height", "fit")))
-
-
 def _job(source: File, target: File | None, **options: Any) -> UpscaleJob:
     """Return the job of the arguments of `upscale_file`, but those of its report."""
     fields = nested(UpscaleJob, options)
-    fps, sized = fields["video"].fps, _sized(options)
+    fps, sized = fields["video"].fps, goal_of(options)
     file, goal = source_and_target(source, target, lambda one: enlarged(one, sized), fps)
     return UpscaleJob(source=file, target=goal, **fields)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from snellen.errors import InputError
 from snellen.files.containers import container
 from snellen.files.kinds import is_image
 from snellen.jobs.inputs.inputs import PIPE, image_name
-from snellen.upscaling.target import Target
+from snellen.upscaling.target import Target, target
 
 Word = Callable[[Path], str]
 """Returns what a name says of the result of a file, or of a folder of files."""
@@ -81,6 +82,11 @@ def written(source: Path) -> str:
     if container(source.suffix).kept:
         return source.name
     return source.stem + ".mkv"
+
+
+def goal_of(options: Mapping[str, Any]) -> Target:
+    """Return the size that options of upscaling, by name, ask for (InputError: as of `target`)."""
+    return target(*(options.get(name) for name in ("scale", "size", "height", "fit")))
 
 
 def enlarged(source: Path, goal: Target) -> str:

@@ -13,7 +13,7 @@ from snellen.jobs.kinds.enhance import Enhancement
 from snellen.jobs.options.options import FileOptions, path
 from snellen.schema import ENHANCEMENT, option
 from snellen.upscaling import shipped
-from snellen.upscaling.shipped import AUTO, DEFAULT, FITS, OWN, SCALES, exclude, known
+from snellen.upscaling.shipped import AUTO, CHROMA, DEFAULT, FITS, OWN, SCALES, exclude, known
 
 if TYPE_CHECKING:
     from snellen.jobs.options.profile import Profile
@@ -80,7 +80,7 @@ class UpscaleJob(FileOptions):
         "bits, sharpness and traces of coding say",
     )  # fmt: skip
     chroma: str = option(
-        "auto", choices=("auto", "cpu", "gpu"), media="video",
+        "auto", choices=CHROMA, media="video",
         help="Where a video's chroma is enlarged if a GPU enlarges luma.",
     )  # fmt: skip
     enhancement: Enhancement = option(Enhancement, group=ENHANCEMENT, media="video")

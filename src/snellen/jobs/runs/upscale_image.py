@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import Any
 
+from snellen.frames import limits
 from snellen.gpu import device as devices
 from snellen.jobs.events import Events
 from snellen.jobs.fallback import on_device
 from snellen.jobs.kinds.choice import Models, samples_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
-from snellen.jobs.options.sizes import image_at
 from snellen.jobs.runs.stills import damaged, further, opened, pages_of, rows_of
 from snellen.schema import named
 from snellen.stills.still import Still, write, write_pages
 from snellen.upscaling import image
 from snellen.upscaling.shipped import SCALES
+from snellen.upscaling.target import Target, geometry
 
 
 def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
@@ -38,7 +40,7 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
             )
 
         scales = SCALES if job.magnification else models.scales
-        return image_at(job.goal, given, enlarge, str(job.source), scales), one
+        return _image_at(job.goal, given, enlarge, str(job.source), scales), one
 
     def larger(one: Still) -> Still:
         pixels, where = on_device(partial(work, one.pixels), job.device, str(job.source), events)
@@ -67,3 +69,22 @@ def upscale_image(job: UpscaleJob, events: Events) -> UpscaleResult:
         job.source, job.target, width, height, used[0], tuple(more), error=error,
         pages=len(pages) or 1, **models.said(),
     )  # fmt: skip
+
+
+def _image_at(
+    goal: Target,
+    pixels: Any,
+    enlarge: Callable[[Any, int], Any],
+    name: str,
+    scales: tuple[int, ...],
+) -> Any:
+    """Return an image, (H, W) or (H, W, channels), at a size; messages call it `name`."""
+    from snellen.upscaling.fit import fitted
+
+    height, width = pixels.shape[:2]
+    found = geometry(goal, width, height, scales=scales)
+    with limits.at_most(None, prod(found.scales) ** 2):
+        limits.check_size(name, width, height)
+    for scale in found.scales:
+        pixels = enlarge(pixels, scale)
+    return pixels if found.plain else fitted(pixels, found)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
+from snellen.frames import limits
 from snellen.jobs.events import Events, listening, notify
 from snellen.jobs.inputs.sequence import is_sequence_of
 from snellen.jobs.kinds.choice import Models
 from snellen.jobs.kinds.enhance import enhanced, say_bars
 from snellen.jobs.kinds.film_blur import blur_of
 from snellen.jobs.kinds.upscale import UpscaleJob, UpscaleResult
-from snellen.jobs.options.sizes import sized
 from snellen.jobs.runs.film import converted, damage, worked
 from snellen.jobs.sharing.segments import segments_of
 from snellen.upscaling.shipped import AUTO
+from snellen.upscaling.target import Target, geometry
 from snellen.upscaling.upscaler import Upscaler
 from snellen.video.filtering.side_files import SideFiles
 from snellen.video.segments.begin import Part, make_part
@@ -100,10 +104,37 @@ def made(
     def enlarged(info: MediaInfo) -> tuple[Step, MediaInfo]:
         if job.magnification:
             return enlarger(job.magnification), info
-        return sized(info, job.goal, enlarger, models.scales)
+        return _sized(info, job.goal, enlarger, models.scales)
 
     if events is not None and job.enhancement.crop is None:
         say_bars(info, models.area(), say)
     if not job.enhancement:
         return enlarged(info)
     return enhanced(info, job.enhancement, enlarged, say, first, models.area, files)
+
+
+def _sized(
+    info: MediaInfo, goal: Target, enlarger: Callable[[int], Step], scales: tuple[int, ...]
+) -> tuple[Step, MediaInfo]:
+    """Return the step that brings a film to a size, and the film as its output states it."""
+    from snellen.upscaling.fit import Fit
+    from snellen.video.comparing.turning import is_on_its_side
+    from snellen.video.steps.chain import Chain
+
+    picture = info.picture
+    width, height = picture.format.width, picture.format.height
+    across, down = picture.format.subsampling or (0, 0)
+    pixel = picture.sample_aspect_ratio
+    found = geometry(
+        goal, width, height, pixel=pixel or Fraction(1), scales=scales,
+        turned=is_on_its_side(picture.display_matrix), unit=(1 << across, 1 << down),
+    )  # fmt: skip
+    with limits.at_most(None, prod(found.scales) ** 2):
+        limits.check_size(info.name, width, height, film=True)
+    steps: list[Step] = [enlarger(scale) for scale in found.scales]
+    if not found.plain:
+        steps.append(Fit(found))
+    step = steps[0] if len(steps) == 1 else Chain(*steps)
+    if found.square and pixel is not None:
+        info = replace(info, picture=replace(picture, sample_aspect_ratio=Fraction(1)))
+    return step, info
