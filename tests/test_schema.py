@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import typing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ import snellen
 from snellen.cli.deblur import deblur
 from snellen.cli.options import key
 from snellen.cli.upscale import upscale
+from snellen.errors import InputError
+from snellen.frames.values import check_options
 from snellen.jobs import DeblurJob, UpscaleJob
-from snellen.schema import named, nested, parameters
+from snellen.schema import named, nested, option, parameters
 from support import keywords
 from support.video.clips import make
 
@@ -76,6 +79,36 @@ def test_options_come_into_the_dataclasses_that_hold_them():
     assert (job.video.encoding.crf, job.video.clip.start, job.scale) == (20, 90, 3)
     assert sorted(named(job)) == sorted(given)
     assert named(job, "video") == ("start", "crf", "encoder_options")
+
+
+@dataclass(frozen=True)
+class Made:
+    count: int | None = option(None, "Some.", least=1, most=9)
+    many: int = option(0, "Many.", least=0)
+    word: str = option("a", "A word.", choices=("a", "b"))
+    text: str = option("", "A text.")
+
+    def __post_init__(self):
+        check_options(self)
+
+
+@pytest.mark.cases(9)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"count": 1}, ""), ({"count": 9, "word": "b", "many": 2**31 - 1, "text": "c"}, ""),
+        ({"count": 0}, "got `count`=0; expected a whole number, 1 to 9"),
+        ({"count": 10}, "1 to 9"), ({"many": -1}, "0 or more"), ({"many": None}, "0 or more"),
+        ({"many": 2**31}, "0 to 2147483647"), ({"word": "c"}, "expected one of a, b"),
+    ],
+)  # fmt: skip
+def test_values_are_checked_as_fields_say(given, message):
+    if not message:
+        assert all(getattr(Made(**given), name) == value for name, value in given.items())
+        return
+    with pytest.raises(InputError) as caught:
+        Made(**given)
+    assert message in caught.value.message and caught.value.parameter == next(iter(given))
 
 
 PROGRAM = """
