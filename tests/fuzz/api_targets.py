@@ -137,9 +137,9 @@ def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
 def targets(folder: Path) -> list[Target]:
     """Return everything that is public, over pictures in a folder."""
     one, two = folder / "a.png", folder / "b.png"
-    film = ("target_mad", "target_ssimulacra2", "target_vmaf", "target_pool", "max_bitrate",
-            "quality", "max_pixels", "threads", "segments", "keep_segments", "discard_segments",
-            "workers", "cluster", "report", "report_size")  # fmt: skip
+    film = ("target_mad", "target_ssimulacra2", "target_vmaf", "vmaf_model", "target_pool",
+            "max_bitrate", "quality", "max_pixels", "threads", "segments", "keep_segments",
+            "discard_segments", "workers", "cluster", "report", "report_size")  # fmt: skip
     video = (
         "start", "duration", "frames", "deinterlace", "interlaced", "ivtc", "decoder", "codec",
         "preset", "crf", "encoder_options", "pix_fmt", "colour", "audio", "map", "fps",
@@ -225,10 +225,10 @@ def targets(folder: Path) -> list[Target]:
                _keywords(snellen.deblur_files)),
         Target("score_files", snellen.score_files,
                lambda r: {"reference": one, "distorted": two},
-               (*mad, "metrics", "resize", "offset", "align", "every", "temporal", "table", "maps",
-                "worst", "overwrite", "start", "duration", "frames", "deinterlace", "interlaced",
-                "ivtc", "decoder", "data_range", "max_pixels", "threads", "profile", "report",
-                "report_size", "events", "workers", "cluster")),
+               (*mad, "metrics", "vmaf_model", "resize", "offset", "align", "every", "temporal",
+                "table", "maps", "worst", "overwrite", "start", "duration", "frames", "deinterlace",
+                "interlaced", "ivtc", "decoder", "data_range", "max_pixels", "threads", "profile",
+                "report", "report_size", "events", "workers", "cluster")),
         Target("UpscaleJob", jobs.UpscaleJob, settings(source="a.png", target="b.png"),
                ("scale", "size", "height", "fit", "model", "method", "source_kind", "device",
                 "chroma", "video", "strict", "quality",
@@ -236,14 +236,14 @@ def targets(folder: Path) -> list[Target]:
                (), round_trip),
         Target("DeblurJob", jobs.DeblurJob, settings(source="a.png", target="b.png"),
                ("mia", "region", "paste_back", "window", "warm", "psf_out", "device", "video",
-                "strict", "overwrite", "profile", *film[4:12]), (), round_trip),
+                "strict", "overwrite", "profile", *film[6:14]), (), round_trip),
         Target("ScoreJob", jobs.ScoreJob, settings(reference="a.png", distorted="b.png"),
                ("mad", "resize", "offset", "every", "clip", "temporal", "table", "maps", "worst",
-                "overwrite", "device", "decoder", "profile", "metrics", "data_range", "align",
-                "max_pixels", "threads", "workers", "cluster"), (), round_trip),
+                "overwrite", "device", "decoder", "profile", "metrics", "vmaf_model", "data_range",
+                "align", "max_pixels", "threads", "workers", "cluster"), (), round_trip),
         Target("CompareJob", jobs.CompareJob,
                settings(reference="a.png", variants=("b.png",), target="r.html"),
-               ("metrics", "mad", "data_range", "align", "every", "clip", "pictures",
+               ("metrics", "vmaf_model", "mad", "data_range", "align", "every", "clip", "pictures",
                 "report_size", "is_source", "command", "reached", "overwrite", "max_pixels",
                 "threads", "device", "decoder", "profile"), (), round_trip),
         Target("TrainJob", jobs.TrainJob, settings(images="a", target="b.safetensors"),
