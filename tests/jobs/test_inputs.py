@@ -13,10 +13,10 @@ from snellen.files.kinds import is_image
 from snellen.jobs.calls.planning import plan
 from snellen.jobs.inputs.search import expanded
 from snellen.jobs.kinds.deblur import psf_targets
-from snellen.jobs.options.options import VideoOptions, device_list, paths, rate, seconds
+from snellen.jobs.options.options import VideoOptions, device_list, paths
 from snellen.jobs.options.positions import Region
 from snellen.schema import named
-from snellen.video.clip import Clip
+from snellen.video.clip import Clip, rate, seconds
 
 
 def planned(inputs, output):

@@ -13,9 +13,9 @@ import pytest
 import snellen
 from snellen import jobs
 from snellen.errors import InputError
-from snellen.jobs.options.options import rate, seconds
 from snellen.mad.definition import Definition
 from snellen.mia.definition import Definition as MiaDefinition
+from snellen.video.clip import rate, seconds
 
 PLAIN = (str, int, float, bool, NoneType)
 FILES = {"source": "a.mkv", "target": "b.mkv"}

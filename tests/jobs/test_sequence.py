@@ -15,7 +15,7 @@ import snellen
 from snellen.errors import IncompleteError, InputError
 from snellen.jobs.calls.planning import plan
 from snellen.jobs.inputs.sequence import files_of, opened
-from snellen.jobs.options.options import rate
+from snellen.video.clip import rate
 from snellen.video.source.pictures import Pictures
 from support.cli import run
 from support.jobs import Heard

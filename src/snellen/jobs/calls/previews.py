@@ -22,13 +22,13 @@ from snellen.jobs.kinds.compare import MOST_PICTURES, MOST_VARIANTS, REPORT_SIZE
 from snellen.jobs.kinds.deblur import DeblurJob
 from snellen.jobs.kinds.files import protected
 from snellen.jobs.kinds.upscale import UpscaleJob
-from snellen.jobs.options.options import Time, path, seconds
+from snellen.jobs.options.options import Time, path
 from snellen.jobs.reports.facts import of_film
 from snellen.jobs.reports.source import moved
 from snellen.jobs.runs.upscale_video import models_of, settled
 from snellen.report.contents import Facts
 from snellen.video.animations import UNREPEATED
-from snellen.video.clip import Clip
+from snellen.video.clip import Clip, seconds
 from snellen.video.passthrough.tags import UNMOVED
 from snellen.video.source.decode import Source
 

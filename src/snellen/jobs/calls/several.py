@@ -17,8 +17,8 @@ from snellen.jobs.events import Collected, Events, listening
 from snellen.jobs.inputs.inputs import claim, stream
 from snellen.jobs.kinds.compare import REPORT_SIZE
 from snellen.jobs.kinds.files import AnyJob, FilmJob, read_by, written_by
-from snellen.jobs.options.options import MANY
 from snellen.process import while_running
+from snellen.video.clip import MANY
 
 
 @while_running

@@ -14,9 +14,7 @@ from snellen.frames.brief import Brief
 from snellen.jobs.options.fields import MOST, check_types
 from snellen.jobs.options.serial import Job
 from snellen.schema import ENCODING, FILES, IMAGES, MACHINE, REPORT, VIDEO, option
-from snellen.video.clip import DECODERS, Clip, rate
-from snellen.video.clip import MANY as MANY
-from snellen.video.clip import seconds as seconds
+from snellen.video.clip import DECODERS, MANY, Clip, rate
 from snellen.video.sink.encoding import Encoding
 
 File = str | Path
