@@ -35,7 +35,7 @@ def test_a_disk_without_room(tmp_path, monkeypatch):
     monkeypatch.setattr("snellen.jobs.reports.shelf.IN_MEMORY", 0)
     (tmp_path / "none").mkdir()
 
-    def full(*_):
+    def full(*_, **__):
         raise OSError("No space left on device")
 
     monkeypatch.setattr("pathlib.Path.open", full)
