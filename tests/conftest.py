@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from snellen import caches
 from snellen.aplus.model import Model
@@ -28,6 +29,10 @@ pytest_plugins = ["support.cases", "support.gpu_record", "support.sanitize"]
 
 GIVEN = ("SNELLEN_DATA", "SNELLEN_FAULTS", "SNELLEN_FAULTS_OF", "SNELLEN_FAULTS_SEED")
 """Variables that ask for more tests; all others of Snellen are the user's own and stay outside."""
+
+
+settings.register_profile("snellen", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("snellen")  # no test fails as others keep the machine busy
 
 
 def pytest_configure(config):
