@@ -12,7 +12,7 @@
 #   width 100: luma 31.93 dB in 8 bits; 10.93 in 10 bits, whose rows of 200 bytes take 208
 #   width 1366: luma 34.89 dB in 8 bits; 15.23 in 10 bits, whose rows of 2732 bytes take 2736
 #
-# A user can crop or pad pictures to a multiple of 16 pixels, or feed frames whose rows have no padding.
+# A user can feed frames whose rows have no padding, or crop the pictures to a width that needs none.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
