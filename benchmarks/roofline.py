@@ -15,7 +15,7 @@ from benchmarks.results import Key, read
 from benchmarks.tables import rows
 from snellen.aplus.cuda.layout import padded
 from snellen.aplus.cuda.regress import cell as regress_cell
-from snellen.aplus.model import WINDOW
+from snellen.aplus.training import WINDOW
 from snellen.mad.cuda.loggabor import BANDS
 from snellen.mad.definition import grid
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from benchmarks.command import arguments, write
 from snellen.aplus.differences import FILTERS
-from snellen.aplus.model import WINDOW, Model
+from snellen.aplus.model import Model
+from snellen.aplus.training import WINDOW
 from snellen.bench import clock, runner
 from snellen.bench.aplus import DIFFERING
 from snellen.bench.clock import Line, spread
