@@ -38,6 +38,13 @@ def test_scores_of_images_and_folders(tmp_path):
     assert score_files(one, other, metrics="psnr", device="cpu").table.rows[0].psnr > 0
 
 
+def test_one_metric_that_takes_them_is_told_of_alone(tmp_path):
+    one, other = images(tmp_path, 8)
+    with pytest.raises(InputError, match="11×11, for PSNR") as caught:
+        score_files(one, other, metrics="psnr", device="cpu")
+    assert caught.value.advice == "SSIMULACRA 2 takes 8×8"
+
+
 def test_films_and_reports(tmp_path):
     one, other = film(tmp_path / "a.mkv", 32), film(tmp_path / "b.mkv", 32)
     with pytest.raises(InputError, match=r"a\.mkv \S*b\.mkv: got pictures of 32×32"):

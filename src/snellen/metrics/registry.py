@@ -246,10 +246,11 @@ def check_size(names: Iterable[str], width: int, height: int, subject: str) -> N
     wide = [one for one in asked if one.smallest == least]
     others = [one for one in map(METRICS.get, known()) if one and one.smallest < least]
     size = max((one.smallest for one in others), default=0)
+    take = "takes" if len(others) == 1 else "take"
     raise InputError(
         f"{subject}: got pictures of {width}×{height}; expected at least {least}×{least}, for "
         f"{titles(wide)}{wide[0].why}",
-        advice=f"{titles(others)} take {size}×{size}" if others else None,
+        advice=f"{titles(others)} {take} {size}×{size}" if others else None,
     )
 
 
