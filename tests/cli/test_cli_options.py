@@ -38,6 +38,8 @@ def named():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.arg):
                 parameters.add(node.arg)
+            if isinstance(node, ast.FunctionDef):
+                parameters.add(node.name)  # as the advice to call a method has it
             if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("Error"):
                 continue
             for one in [*node.args, *(keyword.value for keyword in node.keywords)]:

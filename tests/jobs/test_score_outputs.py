@@ -83,7 +83,7 @@ def test_maps_that_are_wanted_in_a_row_are_computed_with_the_score(random, monke
     scene = drawn.scene(random, (70, 90))
     one = scene.astype(np.uint8)
     worst = Worst(1)
-    step = ScoreStep(MadSettings(), ("mad",), "cpu", worst, False, "", None)
+    step = ScoreStep(MadSettings(), ("mad",), "cpu", worst, False, {}, "", None)
     step.prepare(Format(90, 70))
     pending, found = deque(), []
     for number, sigma in enumerate([5, 10, 20, 30, 8, 7, 40]):

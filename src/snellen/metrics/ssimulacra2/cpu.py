@@ -207,7 +207,8 @@ class Scale:
                 min(COLUMNS, self._width - left), np.zeros(COLUMNS, np.float32),
                 np.zeros(38 * COLUMNS, np.float32), self._weights[c], sums, maps,
             )  # fmt: skip
-            return sums.reshape(2, 3, QUARTERS).sum(axis=2)
+            found: Array = sums.reshape(2, 3, QUARTERS).sum(axis=2)
+            return found
 
         tasks = [
             [pool.submit(strip, c, left) for left in range(0, self._width, COLUMNS)]
